@@ -1,0 +1,144 @@
+"""
+Every error that chunkfold raises on its own account.
+
+    ChunkfoldError
+    ├── LimitExceeded       a cap of `Limits` was passed
+    ├── IncompleteResponse  `Response.raise_if_incomplete()` found the message unfinished
+    ├── PolicyError         a `Policy` field calls what was found an error
+    ├── InvalidToolCall     the arguments of an unusable call were asked for
+    ├── RestoreError        bytes given to `Folder.restore` are not a saved folder
+    ├── UnknownDialect      no dialect has that name; also a ValueError
+    └── MissingExtra        an optional package is not installed; also an ImportError
+
+What a provider sends never raises: it is told in the response. These are for wrong use,
+for limits, and for what the caller asked to have raised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chunkfold.events import Event
+    from chunkfold.parts import ToolCall
+    from chunkfold.response import Response
+
+__all__ = [
+    "ChunkfoldError",
+    "IncompleteResponse",
+    "InvalidToolCall",
+    "LimitExceeded",
+    "MissingExtra",
+    "PolicyError",
+    "RestoreError",
+    "UnknownDialect",
+]
+
+
+class ChunkfoldError(Exception):
+    """Base of all errors of this package."""
+
+
+class LimitExceeded(ChunkfoldError):
+    """
+    A cap of `Limits` was passed.
+
+    Attributes:
+        limit: The field of `Limits`, such as `"frame_bytes"`.
+        value: What was met: a size or a count. A lower bound where counting stopped early.
+        allowed: The cap.
+        response: The response as far as it came; `None` when raised by a layer that makes none.
+        events: The events completed by the same call before the cap was met.
+    """
+
+    def __init__(
+        self,
+        limit: str,
+        value: int,
+        allowed: int,
+        response: Response | None = None,
+        events: Sequence[Event] = (),
+    ) -> None:
+        super().__init__(limit, value, allowed, response, events)
+        self.limit = limit
+        self.value = value
+        self.allowed = allowed
+        self.response = response
+        self.events = events
+
+    def __str__(self) -> str:
+        return f"{self.limit}: {self.value} is more than the {self.allowed} allowed"
+
+
+class IncompleteResponse(ChunkfoldError):
+    """The response is truncated, ended in an error, or holds an unusable client call."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response)
+        self.response = response
+
+    def __str__(self) -> str:
+        response = self.response
+        if response.error is not None:
+            return f"the stream ended in an error: {response.error.type}: {response.error.message}"
+        if response.truncated:
+            return "the stream was cut before the server said that it was done"
+        bad = [call.name or call.id for call in response.tool_calls if not call.is_usable]
+        return f"unusable tool calls: {bad}"
+
+
+class PolicyError(ChunkfoldError):
+    """What the policy calls an error was found. `response` holds everything, `calls` every call concerned."""
+
+    def __init__(self, response: Response, calls: Sequence[ToolCall] = (), reason: str = "unusable tool calls") -> None:
+        super().__init__(response, calls, reason)
+        self.response = response
+        self.calls = tuple(calls)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        names = ", ".join(str(call.name or call.id) for call in self.calls)
+        return f"{self.reason}: {names}" if names else self.reason
+
+
+class InvalidToolCall(ChunkfoldError):
+    """`ToolCall.arguments` was read on a call that is open, invalid or truncated."""
+
+    def __init__(self, call: ToolCall) -> None:
+        super().__init__(call)
+        self.call = call
+
+    def __str__(self) -> str:
+        call = self.call
+        size = len(call.raw_arguments)
+        return f"the arguments of {call.name or call.id!r} are {call.status} ({size} characters in raw_arguments)"
+
+
+class RestoreError(ChunkfoldError):
+    """The bytes are not a folder saved by this version of chunkfold."""
+
+
+class UnknownDialect(ChunkfoldError, ValueError):
+    """No dialect has that name."""
+
+    def __init__(self, name: Any, known: Sequence[str] = ()) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        return f"unknown dialect {self.name!r}; known are: auto, {', '.join(self.known)}"
+
+
+class MissingExtra(ChunkfoldError, ImportError):
+    """An optional package is not installed. The message names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(package, extra)
+        self.package = package
+        self.extra = extra
+
+    def __str__(self) -> str:
+        return f"{self.package} is not installed: pip install 'chunkfold[{self.extra}]'"
