@@ -1,0 +1,1 @@
+"""chunkfold folds the streamed output of any LLM API into the complete message."""

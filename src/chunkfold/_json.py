@@ -1,0 +1,194 @@
+"""
+JSON in and out: strict and fast first, lenient where a provider sends what `msgspec` refuses.
+
+Two readers with different aims. `decode` reads what a *server* sends and takes whatever can be
+understood. `parse_arguments` reads what a *model* wrote and is strict, because a call built on a
+guess would be run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NotJSON", "TooDeep", "decode", "depth_of", "encode", "parse_arguments", "raw_at", "verbatim"]
+
+_fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
+_encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+_children: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+# CPython refuses int() of longer texts (sys.int_info.default_max_str_digits).
+_INT_DIGITS = 4300
+
+
+class NotJSON(ValueError):
+    """The text is not JSON, leniently read. `args[0]` says where it stops to be."""
+
+
+class TooDeep(ValueError):
+    """Arrays and objects nest deeper than allowed. `args[0]` is a lower bound of the depth."""
+
+
+def depth_of(data: bytes, enough: int) -> int:
+    """The nesting depth of JSON text, counted up to `enough + 1`. Brackets in strings do not count."""
+    if data.count(b"{") + data.count(b"[") <= enough:
+        return enough
+    import re
+
+    depth = deepest = 0
+    for token in re.finditer(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', data, re.DOTALL):
+        first = data[token.start()]
+        if first in b"[{":
+            depth += 1
+            if depth > deepest:
+                deepest = depth
+                if deepest > enough:
+                    break
+        elif first in b"]}":
+            depth -= 1
+    return deepest
+
+
+def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
+    """
+    Read one JSON value as leniently as is safe.
+
+    Returns:
+        The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"` or `"lenient_json"`.
+
+    Raises:
+        TooDeep: If it nests deeper than *depth*.
+        NotJSON: If nothing could be made of it.
+    """
+    # A text of n bytes cannot close more than n / 2 brackets, so most frames skip the count.
+    if depth is not None and len(data) > 2 * depth and depth_of(data, depth) > depth:
+        raise TooDeep(depth + 1)
+    try:
+        return _fast(data), None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_lenient(data)
+    except RecursionError:
+        raise TooDeep(depth_of(data, 1 << 30)) from None
+
+
+def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
+    import json
+
+    forgiven = "lenient_json"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text, forgiven = data.decode(errors="replace"), "invalid_utf8"
+    reader = json.JSONDecoder(
+        strict=False, parse_float=_float_exact, parse_int=_int_any_length, parse_constant=_constant_as_text
+    )
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = reader.raw_decode(text)
+    except json.JSONDecodeError as error:
+        raise NotJSON(f"{error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise TooDeep(depth_of(data, 1 << 30)) from None
+    return value, "trailing_garbage" if text[end:].strip() else forgiven
+
+
+def _int_any_length(digits: str) -> int:
+    if len(digits) < _INT_DIGITS:
+        return int(digits)
+    from decimal import Decimal
+
+    return int(Decimal(digits))
+
+
+def _float_exact(text: str) -> Any:
+    """A float, or a Decimal where a float would become infinity: `1e400` is a number that somebody sent."""
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        from decimal import Decimal
+
+        return Decimal(text)
+    return value
+
+
+def _constant_as_text(name: str) -> str:
+    """`NaN` and the infinities are not JSON and cannot be written as JSON; their word is kept."""
+    return name
+
+
+def _refuse_constant(name: str) -> Any:
+    raise NotJSON(f"{name} is not JSON")
+
+
+def parse_arguments(text: str, depth: int | None = 512) -> Any:
+    """
+    Parse the argument text of a tool call: strict JSON, any length of integer, the last of equal keys.
+
+    Raises:
+        TooDeep: If it nests deeper than *depth*.
+        NotJSON: If it is not one JSON value.
+    """
+    if depth is not None and len(text) > 2 * depth:
+        raw = text.encode("utf-8", "surrogatepass")
+        if depth_of(raw, depth) > depth:
+            raise TooDeep(depth + 1)
+    try:
+        return _fast(text)
+    except (msgspec.DecodeError, UnicodeError):
+        pass
+    except RecursionError:
+        raise TooDeep(depth or 0) from None
+    import json
+
+    try:
+        return json.loads(text, parse_int=_int_any_length, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise NotJSON(f"{error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise TooDeep(depth or 0) from None
+
+
+def encode(value: Any) -> str:
+    """JSON text of *value* on one line. What JSON has no word for is written as its `str()`."""
+    try:
+        return _encode(value).decode()
+    except (TypeError, UnicodeEncodeError, msgspec.ValidationError, OverflowError, RecursionError):
+        import json
+
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_stand_in)
+
+
+def _stand_in(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    if isinstance(value, msgspec.Raw):
+        return decode(bytes(value))[0]
+    if isinstance(value, (bytes, bytearray)):
+        import base64
+
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+def raw_at(data: bytes, *path: str | int) -> str | None:
+    """
+    The exact JSON text at *path* of a JSON document, or `None` if there is none.
+
+    For arguments that a server sends as an object: decoding and encoding again would turn `1.10` into `1.1`.
+    """
+    try:
+        for step in path:
+            data = bytes(_items(data)[step] if isinstance(step, int) else _children(data)[step])
+        return data.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
+        return None
+
+
+def verbatim(text: str) -> msgspec.Raw:
+    """JSON text to be written as it stands, so that no digit and no equal key is lost. Only for text that parses."""
+    # A raw line end cannot stand inside a JSON string, so those that are there are white space.
+    return msgspec.Raw((text.strip() or "{}").replace("\n", " ").replace("\r", " ").encode("utf-8", "backslashreplace"))

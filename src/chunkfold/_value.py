@@ -1,0 +1,156 @@
+"""
+What every public value can do: be written as JSON and read back, and be shown in one line.
+
+Values are frozen `msgspec` structs. Fields that have their default value are left out of the
+written form. A `repr` names facts and gives the size of content, never the content, so that a
+log line cannot leak an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self, get_type_hints
+
+import msgspec
+
+from chunkfold import _json
+
+__all__ = ["Value"]
+
+# Fields whose value may stand in a log line. All others are shown as a size.
+_FACTS = frozenset(
+    {
+        "id", "name", "call_id", "index", "choice", "type", "kind", "tool_type", "status", "server_side", "role",
+        "model", "created", "dialect", "vendor", "ended", "truncated", "reason", "native", "finish_reason",
+        "native_finish_reason", "media_type", "phase", "redacted", "summary", "is_error", "final", "code", "origin",
+        "retryable", "retry_after", "frame", "detail", "from_part", "path", "input_tokens", "output_tokens",
+        "total_tokens", "cached_input_tokens", "cache_write_input_tokens", "reasoning_tokens", "usage", "error",
+    }
+)  # fmt: skip
+_FACT_LENGTH = 80
+
+
+class Value(msgspec.Struct, frozen=True, gc=True):
+    """Base of the public values: equal by value, frozen, picklable, JSON both ways."""
+
+    # The name under which the written form says what it is ("kind" for parts, "type" for events).
+    _tag_name: ClassVar[str] = ""
+    # Readers of the fields that hold other values.
+    _nested: ClassVar[dict[str, Any]] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as plain dicts, lists, strings, numbers, booleans, `None` and (binary data) bytes."""
+        out: dict[str, Any] = {}
+        if self._tag_name:
+            out[self._tag_name] = getattr(self, self._tag_name)
+        for name, default in zip(self.__struct_fields__, _defaults(type(self)), strict=True):
+            value = getattr(self, name)
+            if value != default or type(value) is not type(default):
+                out[name] = _plain(value)
+        return out
+
+    def to_json(self) -> str:
+        """One line of JSON. Binary data is base64 text."""
+        return _json.encode(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """
+        The value that `to_dict` or the JSON of `to_json` describes.
+
+        Raises:
+            ValueError: If a field has the wrong type, is unknown or is missing; the message has its path.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"{cls.__name__}: expected an object, got {type(data).__name__}")  # noqa: TRY004
+        hints = _hints(cls)
+        fields: dict[str, Any] = {}
+        for name, value in data.items():
+            if name == cls._tag_name and name not in hints:
+                continue
+            if name not in hints:
+                raise ValueError(f"{cls.__name__} has no field {name!r}")
+            if name in cls._nested and value is not None:
+                fields[name] = cls._nested[name](value)
+            else:
+                try:
+                    fields[name] = msgspec.convert(value, hints[name])
+                except msgspec.ValidationError as error:
+                    raise ValueError(f"{cls.__name__}.{name}: {error}") from None
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            raise ValueError(f"{cls.__name__}: {error}") from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """
+        The value that `to_json` wrote.
+
+        Raises:
+            ValueError: If the text is not such JSON.
+        """
+        return cls.from_dict(_json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)[0])
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, default in zip(self.__struct_fields__, _defaults(type(self)), strict=True):
+            value = getattr(self, name)
+            if value is default or (not isinstance(value, Value) and value == default):
+                continue
+            shown.append(f"{name}={_size_of(value) if name not in _FACTS else _fact(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+_DEFAULTS: dict[type, tuple[Any, ...]] = {}
+_HINTS: dict[type, dict[str, Any]] = {}
+_NO_DEFAULT = object()
+
+
+def _defaults(cls: type[Value]) -> tuple[Any, ...]:
+    found = _DEFAULTS.get(cls)
+    if found is None:
+        given: list[Any] = []
+        for default in cls.__struct_defaults__:
+            given.append(default.factory() if hasattr(default, "factory") else default)
+        required = len(cls.__struct_fields__) - len(given)
+        found = _DEFAULTS[cls] = (*[_NO_DEFAULT] * required, *given)
+    return found
+
+
+def _hints(cls: type[Value]) -> dict[str, Any]:
+    found = _HINTS.get(cls)
+    if found is None:
+        import chunkfold.events
+        import chunkfold.response
+
+        names = {**vars(chunkfold.events), **vars(chunkfold.response)}
+        hints = get_type_hints(cls, localns=names)
+        found = _HINTS[cls] = {name: hints[name] for name in cls.__struct_fields__}
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.to_dict()
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _fact(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _FACT_LENGTH or isinstance(value, Value) else f"{text[:_FACT_LENGTH]}..."
+
+
+def _size_of(value: Any) -> str:
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    if isinstance(value, Value):
+        return repr(value)
+    if isinstance(value, str):
+        return f"<{len(value)} characters>"
+    if isinstance(value, bytes):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, (list, tuple, dict)):
+        return f"<{len(value)}>"
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,328 @@
+"""
+The events: canonical, typed statements of what happened in a stream.
+
+    MessageStart -> (PartStart -> deltas -> PartStop)* -> UsageUpdate, Finish -> MessageStop
+
+`Ping`, `ErrorEvent`, `UnknownEvent`, `Extra` and `DiagnosticEvent` may stand anywhere, several parts may be open at
+once, and `MessageStop` comes exactly once, last. A sequence of events is enough to rebuild the response.
+
+`index` is the position of the part in `parts` of its choice: dense, in order of first appearance, never the
+provider's own number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from chunkfold._value import Value
+from chunkfold.parts import Kind, Part, part_from_dict
+from chunkfold.response import Diagnostic, Ended, FinishReason, StreamError, Usage
+
+__all__ = [
+    "Annotations",
+    "DataDelta",
+    "DiagnosticEvent",
+    "ErrorEvent",
+    "Event",
+    "Extra",
+    "Finish",
+    "Logprobs",
+    "MessageReset",
+    "MessageStart",
+    "MessageStop",
+    "PartReplace",
+    "PartStart",
+    "PartStop",
+    "PartUpdate",
+    "Ping",
+    "ReasoningDelta",
+    "RefusalDelta",
+    "TextDelta",
+    "ToolArgumentsDelta",
+    "UnknownEvent",
+    "UsageUpdate",
+    "event_from_dict",
+    "event_from_json",
+    "is_output",
+]
+
+
+class _Event(Value, frozen=True):
+    _tag_name: ClassVar[str] = "type"
+
+
+class MessageStart(_Event, frozen=True):
+    """
+    The message has begun. May come again when a server gives an id or a model late: the first real value of each
+    field stands.
+    """
+
+    type: ClassVar[str] = "message_start"
+
+    id: str | None = None
+    model: str | None = None
+    created: int | float | str | None = None
+    role: str | None = None
+    dialect: str | None = None
+    """The canonical name of the dialect that the stream speaks."""
+    vendor: str | None = None
+
+
+class PartStart(_Event, frozen=True):
+    """
+    A part has begun.
+
+    `extra` has the fields of the part that no delta brings, by their names (`phase`, `encrypted`, `content`, ...), and
+    the provider's further fields as sent. For a part of kind `unknown` it is the payload.
+    """
+
+    type: ClassVar[str] = "part_start"
+
+    choice: int
+    index: int
+    kind: Kind
+    id: str | None = None
+    name: str | None = None
+    tool_type: str | None = None
+    """The provider's kind of tool; `None` for parts that are no calls."""
+    server_side: bool = False
+    extra: dict[str, Any] = {}
+
+
+class TextDelta(_Event, frozen=True):
+    """More text of the answer."""
+
+    type: ClassVar[str] = "text_delta"
+
+    choice: int
+    index: int
+    text: str
+
+
+class ReasoningDelta(_Event, frozen=True):
+    """More reasoning."""
+
+    type: ClassVar[str] = "reasoning_delta"
+
+    choice: int
+    index: int
+    text: str
+
+
+class RefusalDelta(_Event, frozen=True):
+    """More of a refusal."""
+
+    type: ClassVar[str] = "refusal_delta"
+
+    choice: int
+    index: int
+    text: str
+
+
+class ToolArgumentsDelta(_Event, frozen=True):
+    """More argument text of a tool call: JSON text, cut anywhere."""
+
+    type: ClassVar[str] = "tool_arguments_delta"
+
+    choice: int
+    index: int
+    text: str
+
+
+class DataDelta(_Event, frozen=True):
+    """More bytes of a picture, an audio or a file, decoded."""
+
+    type: ClassVar[str] = "data_delta"
+
+    choice: int
+    index: int
+    data: bytes
+
+
+class PartUpdate(_Event, frozen=True):
+    """Fields of a part that came late. What is given replaces; `None` leaves alone; `extra` as in `PartStart`."""
+
+    type: ClassVar[str] = "part_update"
+
+    choice: int
+    index: int
+    id: str | None = None
+    name: str | None = None
+    signature: str | None = None
+    extra: dict[str, Any] = {}
+
+
+class PartReplace(_Event, frozen=True):
+    """The server has stated a part whole: it stands instead of what was gathered."""
+
+    type: ClassVar[str] = "part_replace"
+    _nested: ClassVar[dict[str, Any]] = {"part": part_from_dict}
+
+    choice: int
+    index: int
+    part: Part
+
+
+class PartStop(_Event, frozen=True):
+    """A part is complete. `index=None` closes the oldest open one."""
+
+    type: ClassVar[str] = "part_stop"
+
+    choice: int
+    index: int | None = None
+
+
+class Annotations(_Event, frozen=True):
+    """Citations, each whole, of a part or (`index=None`) of the choice."""
+
+    type: ClassVar[str] = "annotations"
+
+    choice: int
+    index: int | None
+    items: tuple[dict[str, Any], ...]
+
+
+class Logprobs(_Event, frozen=True):
+    """Log-probabilities of new tokens, as sent."""
+
+    type: ClassVar[str] = "logprobs"
+
+    choice: int
+    items: tuple[Any, ...]
+
+
+class UsageUpdate(_Event, frozen=True):
+    """The usage so far: it replaces what was said before."""
+
+    type: ClassVar[str] = "usage_update"
+    _nested: ClassVar[dict[str, Any]] = {"usage": Usage.from_dict}
+
+    usage: Usage
+
+
+class Finish(_Event, frozen=True):
+    """The server has said why the model stopped. May come again; the last one stands."""
+
+    type: ClassVar[str] = "finish"
+
+    choice: int
+    reason: FinishReason
+    native: str
+
+
+class MessageReset(_Event, frozen=True):
+    """The server takes back what came from part *from_part* on: drop it, as the response does."""
+
+    type: ClassVar[str] = "message_reset"
+
+    from_part: int = 0
+    reason: Literal["replay", "step", "attempt"] = "replay"
+
+
+class ErrorEvent(_Event, frozen=True):
+    """An error has been told. What came before it stands."""
+
+    type: ClassVar[str] = "error"
+    _nested: ClassVar[dict[str, Any]] = {"error": StreamError.from_dict}
+
+    error: StreamError
+
+
+class Ping(_Event, frozen=True):
+    """The server is alive: a comment or a keep-alive."""
+
+    type: ClassVar[str] = "ping"
+
+
+class UnknownEvent(_Event, frozen=True):
+    """Something that this version does not know. It becomes an `unknown` part of choice 0, at the next index."""
+
+    type: ClassVar[str] = "unknown"
+
+    name: str
+    payload: Any = None
+
+
+class Extra(_Event, frozen=True):
+    """
+    A field beside the message, at its path in the body that the provider sends without streaming.
+
+    It replaces an earlier value at that path. A last step of `"-"` appends to a list, as in JSON Patch (RFC 6902).
+    """
+
+    type: ClassVar[str] = "extra"
+
+    path: tuple[str | int, ...]
+    value: Any
+
+
+class DiagnosticEvent(_Event, frozen=True):
+    """Something odd was met and dealt with."""
+
+    type: ClassVar[str] = "diagnostic"
+    _nested: ClassVar[dict[str, Any]] = {"diagnostic": Diagnostic.from_dict}
+
+    diagnostic: Diagnostic
+
+
+class MessageStop(_Event, frozen=True):
+    """The end of the stream: always the last event, exactly once."""
+
+    type: ClassVar[str] = "message_stop"
+
+    ended: Ended = "eof"
+
+
+Event: TypeAlias = (
+    MessageStart
+    | PartStart
+    | TextDelta
+    | ReasoningDelta
+    | RefusalDelta
+    | ToolArgumentsDelta
+    | DataDelta
+    | PartUpdate
+    | PartReplace
+    | PartStop
+    | Annotations
+    | Logprobs
+    | UsageUpdate
+    | Finish
+    | MessageReset
+    | ErrorEvent
+    | Ping
+    | UnknownEvent
+    | Extra
+    | DiagnosticEvent
+    | MessageStop
+)
+
+CLASSES: dict[str, type[Any]] = {cls.type: cls for cls in _Event.__subclasses__()}  # type: ignore[attr-defined]
+
+
+def event_from_dict(data: dict[str, Any]) -> Event:
+    """
+    The event that `event.to_dict()` describes.
+
+    Raises:
+        ValueError: If `type` is unknown or a field is wrong.
+    """
+    kind = data.get("type")
+    if kind not in CLASSES:
+        raise ValueError(f"no event has type {kind!r}")
+    event: Event = CLASSES[kind].from_dict(data)
+    return event
+
+
+def event_from_json(text: str | bytes) -> Event:
+    """The event that `event.to_json()` wrote. ValueError if it is not one."""
+    from chunkfold import _json
+
+    return event_from_dict(_json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)[0])
+
+
+def is_output(event: Event) -> bool:
+    """True if a person or a program gets something from *event*: text, reasoning, arguments or data that is not empty."""
+    if isinstance(event, (TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta)):
+        return event.text != ""
+    return isinstance(event, DataDelta) and event.data != b""

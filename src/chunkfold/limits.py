@@ -1,0 +1,26 @@
+"""Caps on what a stream may cost."""
+
+from __future__ import annotations
+
+from chunkfold._value import Value
+
+__all__ = ["Limits"]
+
+
+class Limits(Value, frozen=True):
+    """
+    Caps on what a stream may cost. `None` switches one off.
+
+    A breach raises `LimitExceeded` from the call that met it. What was complete before rides on the error.
+    """
+
+    frame_bytes: int | None = 64 << 20
+    """Bytes of one frame. Pictures come as one frame of many megabytes; 64 MiB is far above any that was seen."""
+    stream_bytes: int | None = None
+    """Bytes of the whole stream."""
+    tool_calls: int | None = 10_000
+    """Tool calls of the whole message, also those that the server runs."""
+    parts: int | None = 100_000
+    """Parts of the whole message."""
+    json_depth: int | None = 512
+    """How deep arrays and objects may nest in a frame. Argument text that nests deeper is `invalid` and does not raise."""

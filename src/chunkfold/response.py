@@ -1,0 +1,355 @@
+"""
+What a stream folds into: the message, and the facts about it.
+
+`Response` is a frozen value. A snapshot of an open stream is one too, with `ended=None`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from chunkfold import _json
+from chunkfold._value import Value
+from chunkfold.errors import IncompleteResponse
+from chunkfold.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall, parts_from_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Choice",
+    "Diagnostic",
+    "Ended",
+    "FinishReason",
+    "Message",
+    "Response",
+    "StreamError",
+    "Usage",
+]
+
+FinishReason: TypeAlias = Literal[
+    "stop", "length", "tool_calls", "content_filter", "refusal", "pause", "cancelled", "error", "unknown"
+]
+Ended: TypeAlias = Literal["clean", "eof", "error", "cancelled"]
+
+
+class Usage(Value, frozen=True):
+    """
+    Token counts of one response, in one way of counting for all providers. `None`: not reported, never 0.
+
+    Providers count differently: Anthropic's `input_tokens` leaves cached tokens out, ours has them in. `raw` is what
+    the provider said.
+    """
+
+    input_tokens: int | None = None
+    """Tokens of the whole prompt, cached ones included."""
+    output_tokens: int | None = None
+    """Tokens generated, reasoning included."""
+    total_tokens: int | None = None
+    """The provider's own total, else the sum of input and output."""
+    cached_input_tokens: int | None = None
+    """The part of the input that was read from the provider's cache."""
+    cache_write_input_tokens: int | None = None
+    """The part of the input that was written to the provider's cache."""
+    reasoning_tokens: int | None = None
+    """The part of the output that was reasoning."""
+    raw: dict[str, Any] = {}
+    """The provider's own object, each field with its latest value."""
+
+    @classmethod
+    def sum(cls, usages: Iterable[Usage | None]) -> Usage:
+        """The usage of several whole responses together. A count is `None` only if none of them reports it."""
+        totals: dict[str, int] = {}
+        for usage in usages:
+            if usage is None:
+                continue
+            for name in cls.__struct_fields__[:-1]:
+                value = getattr(usage, name)
+                if value is not None:
+                    totals[name] = totals.get(name, 0) + value
+        return cls(**totals)
+
+
+class StreamError(Value, frozen=True, eq=False):
+    """What went wrong, told by the provider, the transport or our own decoder."""
+
+    type: str | None = None
+    """The class of the error in the provider's words (`overloaded_error`, `UNAVAILABLE`, `ThrottlingException`)."""
+    message: str | None = None
+    code: str | int | None = None
+    """The provider's code, as sent."""
+    status: int | None = None
+    """The HTTP status that the error stands for; `None` if it cannot be told."""
+    retryable: bool = False
+    """True if the same request may well succeed later."""
+    retry_after: float | None = None
+    """Seconds to wait, as the server asked; `None` if it did not."""
+    origin: Literal["provider", "transport", "decoder"] = "provider"
+    raw: Any = None
+    """What was sent; `None` for errors that are not the provider's."""
+    exception: Any = None
+    """The exception of the source, where there was one. Not part of the written form nor of equality."""
+
+    def to_dict(self) -> dict[str, Any]:
+        data = super().to_dict()
+        data.pop("exception", None)
+        return data
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not StreamError:
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.message, self.origin))
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "exception")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without an exception that does not pickle."""
+        import pickle
+
+        exception = self.exception
+        try:
+            pickle.dumps(exception)
+        except Exception:  # noqa: BLE001 - a foreign exception may fail in any way
+            exception = None
+        return type(self), (*self._key(), exception)
+
+
+class Diagnostic(Value, frozen=True):
+    """Something odd in the stream, and what was done. Sizes and places only, never text of an answer."""
+
+    kind: str
+    """A short constant, such as `frame_not_json`."""
+    frame: int | None = None
+    """The number of the frame, from 0; `None` if it belongs to none."""
+    choice: int | None = None
+    index: int | None = None
+    """Our index of the part."""
+    detail: str = ""
+
+
+class Message(Value, frozen=True):
+    """An assistant message, ready to be kept in a conversation."""
+
+    _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
+
+    role: str = "assistant"
+    parts: tuple[Part, ...] = ()
+
+
+class Choice(Value, frozen=True):
+    """One of the candidates that were asked for. Most streams have one, with index 0."""
+
+    _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
+
+    index: int = 0
+    parts: tuple[Part, ...] = ()
+    """In the order in which the model produced them."""
+    finish_reason: FinishReason | None = None
+    """Why the model stopped; `None` if that was never said."""
+    native_finish_reason: str | None = None
+    """The server's own last real word for it, unchanged."""
+    logprobs: tuple[Any, ...] = ()
+    """The provider's entries, one a token, in order."""
+    annotations: tuple[dict[str, Any], ...] = ()
+    """Citations of the whole choice, in order, without exact repeats."""
+    role: str = "assistant"
+
+    @property
+    def text(self) -> str:
+        """The text parts joined with nothing; `""` if there are none."""
+        return _joined(self.parts, TextPart)
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning parts joined with nothing, but with a blank line between parts of a summary."""
+        pieces: list[str] = []
+        before: ReasoningPart | None = None
+        for part in self.parts:
+            if isinstance(part, ReasoningPart) and part.text:
+                if before is not None and before.summary and part.summary:
+                    pieces.append("\n\n")
+                pieces.append(part.text)
+                before = part
+        return "".join(pieces)
+
+    @property
+    def refusal(self) -> str:
+        """The refusal parts joined with nothing; `""` if there are none."""
+        return _joined(self.parts, RefusalPart)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls for the client to run, in order of first appearance."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall) and not part.server_side)
+
+    @property
+    def message(self) -> Message:
+        """The parts as a message to send back."""
+        return Message(self.role, self.parts)
+
+
+def _joined(parts: tuple[Part, ...], cls: type[TextPart] | type[RefusalPart]) -> str:
+    texts = [part.text for part in parts if isinstance(part, cls)]
+    return texts[0] if len(texts) == 1 else "".join(texts)
+
+
+def _choices_from_list(data: list[dict[str, Any]]) -> tuple[Choice, ...]:
+    return tuple(Choice.from_dict(item) for item in data)
+
+
+def _diagnostics_from_list(data: list[dict[str, Any]]) -> tuple[Diagnostic, ...]:
+    return tuple(Diagnostic.from_dict(item) for item in data)
+
+
+_NO_CHOICE = Choice()
+
+
+class Response(Value, frozen=True):
+    """
+    The complete assistant message and the facts about it, or a snapshot of one that still grows.
+
+    `text`, `parts`, `tool_calls` and their like are those of choice 0.
+    """
+
+    _nested: ClassVar[dict[str, Any]] = {
+        "choices": _choices_from_list,
+        "usage": Usage.from_dict,
+        "error": StreamError.from_dict,
+        "diagnostics": _diagnostics_from_list,
+    }
+
+    choices: tuple[Choice, ...] = ()
+    """The candidates in order of their index."""
+    usage: Usage | None = None
+    """`None` if the server reported none."""
+    ended: Ended | None = None
+    """
+    How the bytes ended: `clean` (the end mark was seen, or, where the end is the body's, a finish reason or the closing
+    bracket), `eof`, `error`, `cancelled`; `None` while the stream is open.
+    """
+    truncated: bool = False
+    """True if the bytes ended before the server said that it was done."""
+    error: StreamError | None = None
+    id: str | None = None
+    model: str | None = None
+    created: int | float | str | None = None
+    """When the provider says that it was made, in its own form (mostly seconds since 1970)."""
+    dialect: str | None = None
+    """The canonical name of the dialect; `None` if it was never known."""
+    vendor: str | None = None
+    """Who served it, where the stream shows it."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    extra: dict[str, Any] = {}
+    """Fields of the provider beside the message, at the path where its own whole body has them."""
+
+    @property
+    def _first(self) -> Choice:
+        choices = self.choices
+        return choices[0] if choices and choices[0].index == 0 else _NO_CHOICE
+
+    @property
+    def text(self) -> str:
+        """The answer of choice 0: its text parts joined with nothing."""
+        return self._first.text
+
+    @property
+    def reasoning(self) -> str:
+        """The thinking of choice 0; a blank line stands between parts of a summary."""
+        return self._first.reasoning
+
+    @property
+    def refusal(self) -> str:
+        """The refusal text of choice 0, where the provider keeps it apart."""
+        return self._first.refusal
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of choice 0 in the order in which the model produced them."""
+        return self._first.parts
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of choice 0 for the client to run. Look at `status` before running one."""
+        return self._first.tool_calls
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why the model stopped, in our words; `None` if that was never said."""
+        return self._first.finish_reason
+
+    @property
+    def native_finish_reason(self) -> str | None:
+        """Why the model stopped, in the server's own last real word."""
+        return self._first.native_finish_reason
+
+    @property
+    def logprobs(self) -> tuple[Any, ...]:
+        """The log-probabilities of choice 0 as sent, one a token."""
+        return self._first.logprobs
+
+    @property
+    def annotations(self) -> tuple[dict[str, Any], ...]:
+        """The citations of choice 0, in order, without exact repeats."""
+        return self._first.annotations
+
+    @property
+    def message(self) -> Message:
+        """Choice 0 as a message to send back."""
+        return self._first.message
+
+    def raise_if_incomplete(self) -> None:
+        """
+        Raise unless the message can be relied on.
+
+        Raises:
+            IncompleteResponse: If it is truncated, has an error, or a client call is unusable. A message cut by the
+                token limit (`finish_reason="length"`) is what was asked for and does not raise.
+        """
+        unusable = any(not call.is_usable for choice in self.choices for call in choice.tool_calls)
+        if self.truncated or self.error is not None or unusable:
+            raise IncompleteResponse(self)
+
+    def record(self, source: str | None = None) -> dict[str, Any]:
+        """
+        The response as the command line prints it: one flat object with parsed arguments.
+
+        *source* names where the bytes came from. Use `to_dict` to read it back later.
+        """
+        out: dict[str, Any] = {
+            "source": source,
+            "dialect": self.dialect,
+            "id": self.id,
+            "model": self.model,
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "refusal": self.refusal,
+            "tool_calls": [_call_record(call) for call in self.tool_calls],
+            "finish_reason": self.finish_reason,
+            "native_finish_reason": self.native_finish_reason,
+            "usage": self.usage.to_dict() if self.usage else None,
+            "error": self.error.to_dict() if self.error else None,
+            "truncated": self.truncated,
+            "ended": self.ended,
+            "parts": [part.to_dict() for part in self.parts],
+        }
+        if len(self.choices) > 1:
+            out["choices"] = [choice.to_dict() for choice in self.choices]
+        out["diagnostics"] = [diagnostic.to_dict() for diagnostic in self.diagnostics]
+        return out
+
+
+def _call_record(call: ToolCall) -> dict[str, Any]:
+    arguments: Any = None
+    if call.is_usable:
+        arguments = call.raw_arguments if call.type == "custom" else _json.verbatim(call.raw_arguments or "{}")
+    return {
+        "id": call.id,
+        "name": call.name,
+        "status": call.status,
+        "arguments": arguments,
+        "raw_arguments": call.raw_arguments,
+    }
