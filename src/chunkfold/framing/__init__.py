@@ -1,0 +1,127 @@
+"""
+From bytes to frames, whatever the framing.
+
+`Framer` looks at the first bytes and hands everything to one of two: `TextFramer` for SSE, lines of
+JSON, JSON documents and JSON arrays, or the reader of the AWS event-stream, which is loaded when the
+first such stream comes. No provider is known here, nothing is raised, and where the bytes are cut
+makes no difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chunkfold.framing._frame import Frame
+from chunkfold.framing.text import TextFramer
+
+if TYPE_CHECKING:
+    from chunkfold.errors import LimitExceeded
+    from chunkfold.framing.aws_eventstream import EventStreamFramer
+
+__all__ = ["Frame", "Framer"]
+
+_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\n"
+# An AWS message begins with its length. No text begins with these bytes, no message is longer than they can say.
+_MAYBE_BINARY = (0x00, 0x01)
+_PRELUDE_BYTES = 12
+
+
+class Framer:
+    """
+    Finds out the framing of a stream and cuts it into frames.
+
+    Args:
+        frame_bytes: The most bytes that one frame may have; `None` for no limit.
+    """
+
+    __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "_reader")
+
+    def __init__(self, frame_bytes: int | None = 64 << 20) -> None:
+        self._frame_bytes = frame_bytes
+        self._reader: TextFramer | EventStreamFramer | None = None
+        self._head = b""
+        """Bytes that do not yet tell what the input is."""
+        self._begun = False
+        self._closed = False
+
+    @property
+    def framing(self) -> str | None:
+        """
+        `sse`, `ndjson`, `json-array`, `json` or `aws-eventstream`; `None` until known, and for noise.
+
+        The first framing met stands, with one exception: the first bare JSON value makes it `json`,
+        and whatever follows corrects that, a second value to `ndjson`.
+        """
+        return None if self._reader is None else self._reader.framing
+
+    @property
+    def breach(self) -> LimitExceeded | None:
+        """Set when a frame passed `frame_bytes`. Nothing is read after that."""
+        return None if self._reader is None else self._reader.breach
+
+    @property
+    def closed_array(self) -> bool:
+        """Whether the input began with an array of payloads and its closing bracket was seen."""
+        return self._reader is not None and self._reader.closed_array
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is buffered or half-read: the next byte begins a new frame."""
+        return not self._head if self._reader is None else self._reader.idle
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[Frame]:
+        """
+        The frames that *data* completes, oldest first.
+
+        *data* may be cut anywhere. After `breach` is set, and after `close()`, the list is empty.
+        """
+        if type(data) is not bytes:
+            data = bytes(data)
+        if self._reader is not None:
+            return self._reader.feed(data)
+        if self._closed or not data:
+            return []
+        return self._begin(self._head + data)
+
+    def close(self) -> list[Frame]:
+        """
+        The frames still pending at the end of the input; one that the end cut has `cut` set.
+
+        Calling it again gives an empty list.
+        """
+        if self._closed:
+            return []
+        self._closed = True
+        head, self._head = self._head, b""
+        out: list[Frame] = []
+        if self._reader is None:
+            if not head:
+                return out
+            self._reader = self._choose(head)
+            out = self._reader.feed(head)
+        return out + self._reader.close()
+
+    def _begin(self, data: bytes) -> list[Frame]:
+        """Look at the first bytes; keep them while they may still be two things."""
+        if not self._begun:
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self._head = data
+                return []
+            self._begun = True
+            data = data.removeprefix(_BOM)
+        data = data.lstrip(_BLANK)
+        self._head = data
+        if not data or (data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES):
+            return []
+        self._head = b""
+        self._reader = self._choose(data)
+        return self._reader.feed(data)
+
+    def _choose(self, head: bytes) -> TextFramer | EventStreamFramer:
+        if head[0] in _MAYBE_BINARY:
+            from chunkfold.framing.aws_eventstream import EventStreamFramer, judge_prelude
+
+            if judge_prelude(head):
+                return EventStreamFramer(self._frame_bytes)
+        return TextFramer(self._frame_bytes)

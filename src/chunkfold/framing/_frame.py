@@ -1,0 +1,22 @@
+"""The one value that every framing produces."""
+
+import msgspec
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """One unit of the framing, not yet interpreted."""
+
+    data: bytes
+    """The payload bytes. Of a comment its text, of stray text the whole line, of a corrupt frame what is wrong."""
+
+    event: str = ""
+    """The SSE event name, or AWS's `:event-type` or `:exception-type`; empty if there is none."""
+
+    kind: str = "data"
+    """
+    What it is: `data`; `comment` (an SSE comment line); `stray` (text that is neither a field nor JSON);
+    `exception` (an AWS exception or error message); `corrupt` (bytes that break the framing).
+    """
+
+    cut: bool = False
+    """The input ended inside this frame. Only `close()` sets it."""

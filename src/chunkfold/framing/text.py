@@ -1,0 +1,395 @@
+"""
+Everything that is text: SSE, lines of JSON, one JSON document, a JSON array in pieces, and any mix of them.
+
+The unit is the line; the first byte of a line says what it is. A bare JSON error amid SSE, an SSE error
+after lines of JSON and a page of HTML need no mode of their own. Two things are larger than a line: a
+pretty-printed value, collected line by line, and an array of payloads, whose elements are handed out
+as soon as each closes, since such an array may come without any line end.
+
+Bytes of an unfinished line wait in one buffer that is only appended to. A read that ends no line costs
+little more than that, and each byte is searched once.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chunkfold.errors import LimitExceeded
+from chunkfold.framing._frame import Frame
+from chunkfold.framing.json_text import BracketScanner, is_whole_json, looks_like_object
+from chunkfold.framing.sse import PendingEvent
+
+__all__ = ["TextFramer"]
+
+# Where the next byte belongs.
+_LINE = 0  # to a line
+_BRACKET = 1  # behind a `[` that begins a line, before the byte that says whether it is an array
+_BETWEEN = 2  # between two elements of an array
+_ELEMENT = 3  # to an element of an array
+_JUNK = 4  # to the rest of a line inside an array that is no element
+_TAIL = 5  # to the rest of the line on which an array ended
+
+_nonblank = re.compile(rb"[^ \t\n]").search
+_nonblank_or_comma = re.compile(rb"[^ \t\n,]").search
+_is_field = re.compile(rb"(?:data|event|id|retry|):").match
+_is_blank = re.compile(rb"[ \t\n]*\Z").match
+
+_BRACE = 0x7B
+_SQUARE = 0x5B
+_CLOSING = b"{]"
+
+
+class TextFramer:
+    """Cuts text into frames. Never raises for what is in the bytes; a passed limit is left in `breach`."""
+
+    __slots__ = (
+        "_buffer",
+        "_cap",
+        "_event",
+        "_fresh",
+        "_mode",
+        "_out",
+        "_scanner",
+        "_skip_lf",
+        "_value",
+        "_whole_input",
+        "breach",
+        "closed_array",
+        "framing",
+    )
+
+    def __init__(self, frame_bytes: int | None) -> None:
+        self.framing: str | None = None
+        self.breach: LimitExceeded | None = None
+        self.closed_array = False
+        self._cap = frame_bytes
+        self._mode = _LINE
+        self._buffer = bytearray()
+        self._event = PendingEvent()
+        self._value: bytearray | None = None
+        """The lines so far of a bare JSON value that is still open."""
+        self._scanner = BracketScanner()
+        self._skip_lf = False
+        self._fresh = True
+        self._whole_input = False
+        """The array now open, or closed, began at the start of the input."""
+        self._out: list[Frame] = []
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is half-read: the next byte begins a frame."""
+        return (
+            self._mode == _LINE
+            and not self._buffer
+            and self._value is None
+            and not self._skip_lf
+            and self._event.is_empty
+        )
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that *data* completes."""
+        if self.breach is not None or not data:
+            return []
+        if self._skip_lf:
+            self._skip_lf = False
+            if data[0] == 0x0A:
+                data = data[1:]
+        if b"\r" in data:
+            self._skip_lf = data[-1] == 0x0D
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if not data or self._is_kept(data):
+            return []
+        if self._buffer and self._mode != _ELEMENT:
+            data = bytes(self._buffer) + data
+            self._buffer.clear()
+        self._run(data)
+        out, self._out = self._out, []
+        return out
+
+    def close(self) -> list[Frame]:
+        """The frames that the end of the input completes, or cuts."""
+        if self.breach is not None:
+            return []
+        rest, mode = bytes(self._buffer), self._mode
+        self._buffer.clear()
+        self._mode = _LINE
+        if mode == _BRACKET:
+            self._found("json-array")
+            self._out.append(Frame(b"[", cut=True))
+        elif mode == _ELEMENT:
+            self._add_object(rest, cut=True)
+        elif mode == _JUNK:
+            self._stray(rest)
+        elif mode == _TAIL:
+            self._tail(rest)
+        elif rest:
+            self._line(rest)
+            self._mark_cut_field(rest)
+        if self._value is not None:
+            self._add_object(bytes(self._value), cut=True)
+            self._value = None
+        if self.breach is None:
+            self._event.close(self._out)
+        out, self._out = self._out, []
+        return out
+
+    # How far a read gets
+
+    def _is_kept(self, data: bytes) -> bool:
+        """Put *data* away if it cannot complete anything."""
+        mode = self._mode
+        buffer = self._buffer
+        if mode == _BRACKET:
+            if not _is_blank(data):
+                return False
+        elif mode in (_BETWEEN, _ELEMENT) or b"\n" in data or (not buffer and data[0] == _SQUARE and mode == _LINE):
+            return False
+        buffer += data
+        self._check(len(buffer))
+        return True
+
+    def _run(self, data: bytes) -> None:
+        pos = 0
+        size = len(data)
+        if self._mode == _LINE and self._value is None and self._event.is_empty and not self._is_over(size):
+            pos = self._blocks(data)
+        while pos < size and self.breach is None:
+            mode = self._mode
+            if mode == _BETWEEN:
+                pos = self._between(data, pos)
+            elif mode == _ELEMENT:
+                pos = self._element(data, pos)
+            elif mode == _LINE and data[pos] == _SQUARE and self._value is None and self._opens_array(data, pos):
+                pos = size if self._mode == _BRACKET else data.index(b"[", pos) + 1
+            else:
+                pos = self._one_line(data, pos)
+
+    def _one_line(self, data: bytes, pos: int) -> int:
+        end = data.find(b"\n", pos)
+        if end < 0:
+            self._buffer += data[pos:]
+            self._check(len(self._buffer))
+            return len(data)
+        if self._check(end - pos):
+            mode = self._mode
+            self._mode = _LINE
+            if mode == _LINE:
+                self._line(data[pos:end])
+            elif mode == _TAIL:
+                self._tail(data[pos:end])
+            else:
+                self._junk(data[pos:end])
+        return end + 1
+
+    def _blocks(self, data: bytes) -> int:
+        """
+        Take the SSE events that are complete in *data* and return the position behind them.
+
+        The fast way for the two forms nearly all servers use. It means nothing that the way line by
+        line does not, and stops before anything that may reach beyond its blank line.
+        """
+        end = data.rfind(b"\n\n")
+        if end < 0:
+            return 0
+        out = self._out
+        pos = 0
+        for block in data[:end].split(b"\n\n"):
+            if block.startswith(b"data: ") and b"\n" not in block:
+                out.append(Frame(block[6:]))
+            elif block.startswith(b"event: ") and block.count(b"\n") == 1 and b"\ndata: " in block:
+                name, _, value = block.partition(b"\ndata: ")
+                out.append(Frame(value, name[7:].decode("utf-8", "replace")))
+            elif block.startswith((b"{", b"[")) or b"\n{" in block or b"\n[" in block:
+                return pos
+            else:
+                for line in block.split(b"\n"):
+                    self._line(line)
+                self._event.dispatch(out)
+                pos += len(block) + 2
+                continue
+            pos += len(block) + 2
+            self._found("sse")
+        return end + 2
+
+    # Lines
+
+    def _line(self, line: bytes) -> None:
+        """Take one whole line, without its end."""
+        self._fresh = False
+        if self._value is not None:
+            self._value_line(self._value, line)
+        elif not line:
+            self._event.dispatch(self._out)
+        elif line[0] == _BRACE:
+            self._values(line, 0)
+        else:
+            self._field(line)
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if value[:1] == b" ":
+            value = value[1:]
+        if name == b"data":
+            self._event.add_data(value, self._out)
+            self._check(self._event.size)
+        elif name == b"event":
+            self._event.add_name(value)
+        elif not name:
+            self._out.append(Frame(value, kind="comment"))
+        elif name not in (b"id", b"retry"):
+            self._stray(line)
+            return
+        self._found("sse")
+
+    def _stray(self, line: bytes) -> None:
+        if line:
+            self._out.append(Frame(line, kind="stray"))
+
+    def _mark_cut_field(self, line: bytes) -> None:
+        """The input ended in *line*: if all it lacks is the rest of a field's name, it was cut."""
+        out = self._out
+        if out and out[-1].kind == "stray" and any(name.startswith(line) for name in (b"data", b"event", b"retry")):
+            out[-1] = Frame(line, kind="stray", cut=True)
+
+    # Bare JSON values
+
+    def _values(self, line: bytes, pos: int) -> None:
+        """Take the JSON objects on a line, the first of which begins at *pos*."""
+        if not pos and line.endswith(b"}") and is_whole_json(line):
+            self._add_object(line)
+            return
+        while line[pos] == _BRACE:
+            self._scanner = BracketScanner()
+            end = self._scanner.scan(line, pos)
+            if end < 0:
+                self._open_value(line[pos:])
+                return
+            self._add_object(line[pos:end])
+            found = _nonblank_or_comma(line, end)
+            if found is None:
+                return
+            pos = found.start()
+        self._stray(line[pos:])
+
+    def _open_value(self, text: bytes) -> None:
+        if looks_like_object(text):
+            self._value = bytearray(text)
+            self._found("json")
+        else:
+            self._stray(text)
+
+    def _value_line(self, value: bytearray, line: bytes) -> None:
+        if _is_field(line):
+            # The value was given up by its sender. JSON at column 0 does not begin like this.
+            self._value = None
+            self._stray(bytes(value))
+            self._field(line)
+            return
+        end = self._scanner.scan(line)
+        value += b"\n"
+        value += line if end < 0 else line[:end]
+        if self._check(len(value)) and end >= 0:
+            self._value = None
+            self._add_object(bytes(value))
+            self._tail(line[end:])
+
+    def _tail(self, text: bytes) -> None:
+        """Take what stands on a line behind the end of a value or an array."""
+        found = _nonblank_or_comma(text)
+        if found is None:
+            return
+        if text[found.start()] == _BRACE:
+            self._values(text, found.start())
+        else:
+            self._stray(text[found.start() :])
+
+    def _add_object(self, text: bytes, *, cut: bool = False) -> None:
+        if looks_like_object(text):
+            self._found("json")
+            self._out.append(Frame(text, cut=cut))
+        else:
+            self._stray(text)
+
+    # Arrays of payloads
+
+    def _opens_array(self, data: bytes, pos: int) -> bool:
+        """Whether the `[` at *pos* opens an array of payloads; if that is still open it counts as yes."""
+        found = _nonblank(data, pos + 1)
+        end = len(data) if found is None else found.start()
+        if not self._check(end - pos):
+            return True
+        if found is None:
+            self._buffer += data[pos:]
+            self._mode = _BRACKET
+            return True
+        if data[end] not in _CLOSING:
+            self._mode = _LINE
+            return False
+        self._mode = _BETWEEN
+        self._whole_input = self._fresh
+        self._fresh = False
+        self._found("json-array")
+        return True
+
+    def _between(self, data: bytes, pos: int) -> int:
+        found = _nonblank_or_comma(data, pos)
+        if found is None:
+            return len(data)
+        pos = found.start()
+        byte = data[pos]
+        if byte == _BRACE:
+            self._mode = _ELEMENT
+            self._scanner = BracketScanner()
+        elif byte == 0x5D:
+            self._mode = _TAIL
+            self.closed_array = self.closed_array or self._whole_input
+            pos += 1
+        else:
+            self._mode = _JUNK
+        return pos
+
+    def _element(self, data: bytes, pos: int) -> int:
+        end = self._scanner.scan(data, pos)
+        if end < 0:
+            self._buffer += data[pos:]
+            self._check(len(self._buffer))
+            return len(data)
+        if self._check(len(self._buffer) + end - pos):
+            self._out.append(Frame(bytes(self._buffer) + data[pos:end]))
+            self._buffer.clear()
+            self._mode = _BETWEEN
+        return end
+
+    def _junk(self, line: bytes) -> None:
+        if _is_field(line):
+            self._field(line)
+        else:
+            self._mode = _BETWEEN
+            self._stray(line)
+
+    # What is known
+
+    def _found(self, framing: str) -> None:
+        """
+        Note a framing. The first one stands, but `json` means one document:
+        whatever follows shows that it was not, and a second value makes it lines of JSON.
+        """
+        if self.framing is None:
+            self.framing = framing
+        elif self.framing == "json":
+            self.framing = "ndjson" if framing == "json" else framing
+
+    def _is_over(self, size: int) -> bool:
+        return self._cap is not None and size > self._cap
+
+    def _check(self, size: int) -> bool:
+        """Whether a frame of *size* bytes is allowed; if it is not, nothing more is read."""
+        cap = self._cap
+        if cap is None or size <= cap:
+            return True
+        self.breach = LimitExceeded("frame_bytes", cap + 1, cap)
+        self._buffer.clear()
+        self._value = None
+        self._event = PendingEvent()
+        self._mode = _LINE
+        return False
