@@ -33,6 +33,7 @@ class Framer:
 
     Args:
         frame_bytes: The most bytes that one frame may have; `None` for no limit.
+
     """
 
     __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "_reader")

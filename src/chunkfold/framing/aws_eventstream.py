@@ -40,8 +40,8 @@ def judge_prelude(data: bytes) -> bool:
         return False
     if len(data) >= PRELUDE_BYTES and _prelude(data)[2] == crc32(data[:8]):
         return True
-    total = _u32(data)[0]
-    headers = _u32(data, 4)[0] if len(data) >= 8 else 0
+    total = int.from_bytes(data[:4])
+    headers = int.from_bytes(data[4:8]) if len(data) >= 8 else 0
     return _AROUND <= total <= _MESSAGE_MAX and headers <= min(total - _AROUND, _HEADERS_MAX)
 
 

@@ -14,11 +14,15 @@ import msgspec
 __all__ = ["BracketScanner", "JsonLines", "is_whole_json", "looks_like_object"]
 
 _read_json = msgspec.json.Decoder(msgspec.Raw).decode
-_OUTSIDE = re.compile(rb'["{}\[\]]').search
-_INSIDE = re.compile(rb'["\\]').search
-_OBJECT = re.compile(rb'\{[ \t\r\n]*(?:["}]|\Z)').match
+# Over whole strings without escapes to the next bracket, or to a string that has to be looked at. The repetition
+# is bounded because the engine remembers each turn of it.
+_to_bracket = re.compile(rb'(?:[^"{}\[\]]*"[^"\\]*"){0,100}[^"{}\[\]]*').match
+_in_string = re.compile(rb'["\\]').search
+_object = re.compile(rb'\{[ \t\r\n]*(?:["}]|\Z)').match
 
 _QUOTE = 0x22
+_COLON = 0x3A
+_BEFORE_ELEMENT = b"[,"
 _OPENING = b"{["
 _BLANK = b" \t\r\n"
 
@@ -26,16 +30,18 @@ _BLANK = b" \t\r\n"
 class BracketScanner:
     """Counts brackets outside strings until the first one is closed again."""
 
-    __slots__ = ("_depth", "_escaped", "_quoted")
+    __slots__ = ("_escaped", "_open", "_quoted")
 
     def __init__(self) -> None:
-        self._depth = 0
+        self._open = bytearray()
         self._quoted = False
         self._escaped = False
 
     def scan(self, data: bytes, pos: int = 0) -> int:
         """The position behind the bracket that closes the value, or -1 if it stays open beyond *data*."""
-        if self._escaped and pos < len(data):
+        size = len(data)
+        stack = self._open
+        if self._escaped and pos < size:
             self._escaped = False
             pos += 1
         while True:
@@ -43,24 +49,29 @@ class BracketScanner:
                 pos = self._string_end(data, pos)
                 if pos < 0:
                     return -1
-            found = _OUTSIDE(data, pos)
-            if found is None:
+            pos = _to_bracket(data, pos).end()  # type: ignore[union-attr]  # it matches everywhere
+            if pos == size:
                 return -1
-            pos = found.end()
-            byte = data[pos - 1]
+            byte = data[pos]
+            pos += 1
             if byte == _QUOTE:
                 self._quoted = True
             elif byte in _OPENING:
-                self._depth += 1
+                stack.append(byte)
             else:
-                self._depth -= 1
-                if self._depth <= 0:
-                    self._depth = 0
+                del stack[-1:]
+                if not stack:
                     return pos
+
+    def may_go_on_with_object(self, last: int) -> bool:
+        """Whether JSON allows a `{` here, when *last* was the byte before that is not blank."""
+        if self._quoted:
+            return False
+        return last == _COLON if self._open[-1:] == b"{" else last in _BEFORE_ELEMENT
 
     def _string_end(self, data: bytes, pos: int) -> int:
         while True:
-            found = _INSIDE(data, pos)
+            found = _in_string(data, pos)
             if found is None:
                 return -1
             pos = found.end()
@@ -75,7 +86,7 @@ class BracketScanner:
 
 def looks_like_object(data: bytes | bytearray) -> bool:
     """Whether text that begins with `{` goes on like a JSON object, as far as it is there."""
-    return _OBJECT(data) is not None
+    return _object(data) is not None
 
 
 def is_whole_json(data: bytes) -> bool:
@@ -129,11 +140,11 @@ class JsonLines:
         if self.state == "blank":
             if not text:
                 return
-            if text[0] not in _OPENING:
-                # No line end can stand inside a number, a word or a string.
-                self.state = "whole" if is_whole_json(text) else "broken"
+            if is_whole_json(text):
+                self.state = "whole"
                 return
-            self.state = "open"
+            # No line end can stand inside a number, a word or a string.
+            self.state = "open" if text[0] in _OPENING else "broken"
         if self.state == "open":
             self._add_open(line)
         elif text:

@@ -13,7 +13,7 @@ The rules are those of WHATWG HTML, section 9.2.6, made to fit what servers of l
 from __future__ import annotations
 
 from chunkfold.framing._frame import Frame
-from chunkfold.framing.json_text import JsonLines, is_whole_json
+from chunkfold.framing.json_text import BracketScanner, JsonLines, is_whole_json
 
 __all__ = ["PendingEvent"]
 
@@ -123,5 +123,8 @@ def _is_whole_object(line: bytes) -> bool:
 
 
 def _is_finished_data(data: bytes) -> bool:
-    # Nothing at all is no data that could be cut.
-    return not data.strip() or _is_end_mark(data) or is_whole_json(data)
+    # Nothing at all is no data that could be cut, and what follows a closed value is not the lack of its end.
+    text = data.strip()
+    if not text or _is_end_mark(text) or is_whole_json(text):
+        return True
+    return text[:1] in (b"{", b"[") and BracketScanner().scan(text) >= 0

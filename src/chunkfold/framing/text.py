@@ -13,6 +13,7 @@ little more than that, and each byte is searched once.
 from __future__ import annotations
 
 import re
+import sys
 
 from chunkfold.errors import LimitExceeded
 from chunkfold.framing._frame import Frame
@@ -28,12 +29,17 @@ _BETWEEN = 2  # between two elements of an array
 _ELEMENT = 3  # to an element of an array
 _JUNK = 4  # to the rest of a line inside an array that is no element
 _TAIL = 5  # to the rest of the line on which an array ended
+_TO_LINE_END = (_LINE, _JUNK, _TAIL)  # nothing happens before the line ends
 
 _nonblank = re.compile(rb"[^ \t\n]").search
 _nonblank_or_comma = re.compile(rb"[^ \t\n,]").search
 _is_field = re.compile(rb"(?:data|event|id|retry|):").match
 _is_blank = re.compile(rb"[ \t\n]*\Z").match
 
+_NAMES_KEPT = 256  # protocols have a dozen or two; names made up without end are not kept
+
+_LF = 0x0A
+_CR = 0x0D
 _BRACE = 0x7B
 _SQUARE = 0x5B
 _CLOSING = b"{]"
@@ -48,10 +54,13 @@ class TextFramer:
         "_event",
         "_fresh",
         "_mode",
+        "_names",
         "_out",
         "_scanner",
+        "_settled",
         "_skip_lf",
         "_value",
+        "_value_end",
         "_whole_input",
         "breach",
         "closed_array",
@@ -62,15 +71,23 @@ class TextFramer:
         self.framing: str | None = None
         self.breach: LimitExceeded | None = None
         self.closed_array = False
-        self._cap = frame_bytes
+        self._cap = sys.maxsize if frame_bytes is None else frame_bytes
         self._mode = _LINE
         self._buffer = bytearray()
         self._event = PendingEvent()
         self._value: bytearray | None = None
         """The lines so far of a bare JSON value that is still open."""
+        self._value_end = 0
+        """The last byte of `_value` that is not blank."""
         self._scanner = BracketScanner()
+        self._settled = True
+        """No line, value, event or array is half-read."""
         self._skip_lf = False
+        """The last byte was a CR, which ended its line: a LF that follows belongs to it."""
         self._fresh = True
+        """No line was read one by one yet."""
+        self._names: dict[bytes, str] = {}
+        """Event names by the line that gave them."""
         self._whole_input = False
         """The array now open, or closed, began at the start of the input."""
         self._out: list[Frame] = []
@@ -78,31 +95,37 @@ class TextFramer:
     @property
     def idle(self) -> bool:
         """Whether nothing is half-read: the next byte begins a frame."""
-        return (
-            self._mode == _LINE
-            and not self._buffer
-            and self._value is None
-            and not self._skip_lf
-            and self._event.is_empty
-        )
+        return self._settled and not self._skip_lf
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that *data* completes."""
-        if self.breach is not None or not data:
-            return []
-        if self._skip_lf:
-            self._skip_lf = False
-            if data[0] == 0x0A:
-                data = data[1:]
-        if b"\r" in data:
-            self._skip_lf = data[-1] == 0x0D
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if not data or self._is_kept(data):
+        if _CR in data or self._skip_lf:
+            data = self._with_lf(data)
+        if _LF not in data:
+            buffer = self._buffer
+            if buffer and self._mode in _TO_LINE_END:
+                buffer += data
+                if len(buffer) > self._cap:
+                    self._check(len(buffer))
+                return []
+        elif self._settled and len(data) <= self._cap:
+            pos = self._blocks(data)
+            if pos == len(data):
+                out, self._out = self._out, []
+                return out
+            data = data[pos:]
+        return self._feed_slowly(data)
+
+    def _feed_slowly(self, data: bytes) -> list[Frame]:
+        if self.breach is not None or not data or self._is_kept(data):
             return []
         if self._buffer and self._mode != _ELEMENT:
             data = bytes(self._buffer) + data
             self._buffer.clear()
+        if self._mode == _BRACKET:
+            self._mode = _LINE
         self._run(data)
+        self._settle()
         out, self._out = self._out, []
         return out
 
@@ -135,6 +158,26 @@ class TextFramer:
 
     # How far a read gets
 
+    def _with_lf(self, data: bytes) -> bytes:
+        """Make every line end in *data* a LF."""
+        if self._skip_lf and data:
+            self._skip_lf = False
+            if data[0] == _LF:
+                data = data[1:]
+        if _CR in data:
+            self._skip_lf = data[-1] == _CR
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return data
+
+    def _settle(self) -> None:
+        self._settled = (
+            self._mode == _LINE
+            and not self._buffer
+            and self._value is None
+            and self._event.is_empty
+            and self.breach is None
+        )
+
     def _is_kept(self, data: bytes) -> bool:
         """Put *data* away if it cannot complete anything."""
         mode = self._mode
@@ -142,18 +185,23 @@ class TextFramer:
         if mode == _BRACKET:
             if not _is_blank(data):
                 return False
-        elif mode in (_BETWEEN, _ELEMENT) or b"\n" in data or (not buffer and data[0] == _SQUARE and mode == _LINE):
+        elif mode not in _TO_LINE_END or _LF in data or (not buffer and data[0] == _SQUARE and mode == _LINE):
             return False
         buffer += data
+        self._settled = False
         self._check(len(buffer))
         return True
 
     def _run(self, data: bytes) -> None:
         pos = 0
         size = len(data)
-        if self._mode == _LINE and self._value is None and self._event.is_empty and not self._is_over(size):
-            pos = self._blocks(data)
+        tried = size > self._cap
         while pos < size and self.breach is None:
+            if not tried and self._mode == _LINE and self._value is None and self._event.is_empty:
+                # Once a read: what is left of the last read's event came line by line.
+                tried = True
+                pos += self._blocks(data[pos:])
+                continue
             mode = self._mode
             if mode == _BETWEEN:
                 pos = self._between(data, pos)
@@ -192,24 +240,51 @@ class TextFramer:
         if end < 0:
             return 0
         out = self._out
-        pos = 0
-        for block in data[:end].split(b"\n\n"):
-            if block.startswith(b"data: ") and b"\n" not in block:
-                out.append(Frame(block[6:]))
-            elif block.startswith(b"event: ") and block.count(b"\n") == 1 and b"\ndata: " in block:
-                name, _, value = block.partition(b"\ndata: ")
-                out.append(Frame(value, name[7:].decode("utf-8", "replace")))
-            elif block.startswith((b"{", b"[")) or b"\n{" in block or b"\n[" in block:
-                return pos
-            else:
-                for line in block.split(b"\n"):
-                    self._line(line)
-                self._event.dispatch(out)
-                pos += len(block) + 2
-                continue
-            pos += len(block) + 2
-            self._found("sse")
+        if data.startswith(b"data: "):
+            if data.find(b"\n") == end:
+                out.append(Frame(data[6:end]))
+                if self.framing != "sse":
+                    self._found("sse")
+                return end + 2
+            values = data[6:end].split(b"\n\ndata: ")
+            if data.count(b"\n", 0, end) == 2 * len(values) - 2:
+                self._found("sse")
+                out.extend(map(Frame, values))
+                return end + 2
+        names = self._names
+        blocks = data[:end].split(b"\n\n")
+        for number, block in enumerate(blocks):
+            first, between, value = block.partition(b"\ndata: ")
+            name = names.get(first)
+            if name is not None and between and _LF not in value:
+                out.append(Frame(value, name))
+            elif not (self._simple_block(block) or self._block(block)):
+                return sum(len(done) + 2 for done in blocks[:number])
         return end + 2
+
+    def _simple_block(self, block: bytes) -> bool:
+        """Take an event that is one `data` line, perhaps after one `event` line; false if it is something else."""
+        first, between, value = block.partition(b"\ndata: ")
+        if not between and block.startswith(b"data: ") and _LF not in block:
+            self._out.append(Frame(block[6:]))
+        elif between and first.startswith(b"event: ") and _LF not in first and _LF not in value:
+            name = first[7:].decode("utf-8", "replace")
+            if len(self._names) < _NAMES_KEPT:
+                self._names[first] = name
+            self._out.append(Frame(value, name))
+        else:
+            return False
+        self._found("sse")
+        return True
+
+    def _block(self, block: bytes) -> bool:
+        """Take the lines before a blank line, and that line; false if they may be more than an event."""
+        if block.startswith((b"{", b"[")) or b"\n{" in block or b"\n[" in block:
+            return False
+        for line in block.split(b"\n"):
+            self._line(line)
+        self._line(b"")
+        return True
 
     # Lines
 
@@ -274,24 +349,29 @@ class TextFramer:
     def _open_value(self, text: bytes) -> None:
         if looks_like_object(text):
             self._value = bytearray(text)
+            self._value_end = text.rstrip()[-1]
             self._found("json")
         else:
             self._stray(text)
 
     def _value_line(self, value: bytearray, line: bytes) -> None:
-        if _is_field(line):
-            # The value was given up by its sender. JSON at column 0 does not begin like this.
+        if _is_field(line) or (line[:1] == b"{" and not self._scanner.may_go_on_with_object(self._value_end)):
+            # Its sender gave the value up: no JSON goes on like this.
             self._value = None
             self._stray(bytes(value))
-            self._field(line)
+            self._line(line)
             return
         end = self._scanner.scan(line)
         value += b"\n"
         value += line if end < 0 else line[:end]
-        if self._check(len(value)) and end >= 0:
+        if not self._check(len(value)):
+            return
+        if end >= 0:
             self._value = None
             self._add_object(bytes(value))
             self._tail(line[end:])
+        elif text := line.rstrip():
+            self._value_end = text[-1]
 
     def _tail(self, text: bytes) -> None:
         """Take what stands on a line behind the end of a value or an array."""
@@ -323,10 +403,9 @@ class TextFramer:
             self._mode = _BRACKET
             return True
         if data[end] not in _CLOSING:
-            self._mode = _LINE
             return False
         self._mode = _BETWEEN
-        self._whole_input = self._fresh
+        self._whole_input = self._fresh and self.framing is None
         self._fresh = False
         self._found("json-array")
         return True
@@ -371,25 +450,25 @@ class TextFramer:
 
     def _found(self, framing: str) -> None:
         """
-        Note a framing. The first one stands, but `json` means one document:
-        whatever follows shows that it was not, and a second value makes it lines of JSON.
+        Note a framing.
+
+        The first one stands, but `json` means one document: whatever follows shows that it was
+        not, and a second value makes it lines of JSON.
         """
         if self.framing is None:
             self.framing = framing
         elif self.framing == "json":
             self.framing = "ndjson" if framing == "json" else framing
 
-    def _is_over(self, size: int) -> bool:
-        return self._cap is not None and size > self._cap
-
     def _check(self, size: int) -> bool:
         """Whether a frame of *size* bytes is allowed; if it is not, nothing more is read."""
         cap = self._cap
-        if cap is None or size <= cap:
+        if size <= cap:
             return True
         self.breach = LimitExceeded("frame_bytes", cap + 1, cap)
         self._buffer.clear()
         self._value = None
         self._event = PendingEvent()
         self._mode = _LINE
+        self._settled = False
         return False
