@@ -79,10 +79,10 @@ class Framer:
         """
         if type(data) is not bytes:
             data = bytes(data)
+        if self._closed:
+            return []
         if self._reader is not None:
             return self._reader.feed(data)
-        if self._closed or not data:
-            return []
         return self._begin(self._head + data)
 
     def close(self) -> list[Frame]:

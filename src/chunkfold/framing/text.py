@@ -265,8 +265,8 @@ class TextFramer:
     def _simple_block(self, block: bytes) -> bool:
         """Take an event that is one `data` line, perhaps after one `event` line; false if it is something else."""
         first, between, value = block.partition(b"\ndata: ")
-        if not between and block.startswith(b"data: ") and _LF not in block:
-            self._out.append(Frame(block[6:]))
+        if not between and block.startswith(b"data:") and _LF not in block:
+            self._out.append(Frame(block[5:].removeprefix(b" ")))
         elif between and first.startswith(b"event: ") and _LF not in first and _LF not in value:
             name = first[7:].decode("utf-8", "replace")
             if len(self._names) < _NAMES_KEPT:
@@ -323,7 +323,11 @@ class TextFramer:
     def _mark_cut_field(self, line: bytes) -> None:
         """The input ended in *line*: if all it lacks is the rest of a field's name, it was cut."""
         out = self._out
-        if out and out[-1].kind == "stray" and any(name.startswith(line) for name in (b"data", b"event", b"retry")):
+        if (
+            out
+            and out[-1].kind == "stray"
+            and any(name.startswith(line) for name in (b"data", b"event", b"id", b"retry"))
+        ):
             out[-1] = Frame(line, kind="stray", cut=True)
 
     # Bare JSON values
@@ -350,7 +354,6 @@ class TextFramer:
         if looks_like_object(text):
             self._value = bytearray(text)
             self._value_end = text.rstrip()[-1]
-            self._found("json")
         else:
             self._stray(text)
 

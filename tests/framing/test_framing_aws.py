@@ -1,0 +1,152 @@
+"""AWS event-stream: messages, exceptions, damage, and the recorded streams."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from framing_helpers import aws_event, aws_message, aws_raw, bytewise, frames_of, outcome
+
+from chunkfold.framing import Frame, Framer
+
+CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
+HI = b'{"contentBlockIndex":0,"delta":{"text":"Hi"}}'
+
+
+def corrupt_text(frames):
+    assert frames[-1].kind == "corrupt"
+    return frames[-1].data.decode()
+
+
+def test_the_helper_builds_what_botocore_reads():
+    message = aws_event("contentBlockDelta", HI)
+    assert (message[:12].hex(), message[-4:].hex()) == ("0000009400000057b4ab9aee", "1f944657")
+
+
+def test_an_event_message_is_a_frame():
+    data = aws_event("contentBlockDelta", HI) * 2
+    expected = ([Frame(HI, "contentBlockDelta")] * 2, "aws-eventstream", False, "None")
+    assert outcome([data]) == outcome(bytewise(data)) == expected
+
+
+def test_an_exception_has_the_name_of_its_type():
+    message = aws_message({":exception-type": "throttlingException", ":message-type": "exception"}, b'{"message":"x"}')
+    assert frames_of(message) == [Frame(b'{"message":"x"}', "throttlingException", "exception")]
+
+
+def test_an_exception_is_one_even_beside_an_event_type():
+    message = aws_message({":event-type": "chunk", ":exception-type": "e", ":message-type": "exception"}, b"{}")
+    assert frames_of(message) == [Frame(b"{}", "e", "exception")]
+
+
+def test_an_error_without_payload_gets_one_from_its_headers():
+    headers = {":message-type": "error", ":error-code": "500", ":error-message": 'a "b"'}
+    assert frames_of(aws_message(headers)) == [Frame(b'{"message":"a \\"b\\""}', "500", "exception")]
+    assert frames_of(aws_message(headers, b"{}")) == [Frame(b"{}", "500", "exception")]
+
+
+def test_headers_of_every_type_are_passed_over():
+    headers = {
+        "a": True,
+        "b": False,
+        "c": (2, b"1"),
+        "d": (3, b"12"),
+        "e": (4, b"1234"),
+        "f": (5, b"12345678"),
+        "g": b"raw",
+        "h": (8, b"12345678"),
+        "i": (9, b"1234567890123456"),
+        ":event-type": "x",
+    }
+    assert frames_of(aws_message(headers, b"{}")) == [Frame(b"{}", "x")]
+
+
+def test_a_message_without_headers_is_data():
+    assert frames_of(aws_raw(b"", b"{}")) == [Frame(b"{}")]
+
+
+def test_a_damaged_prelude_ends_the_stream_and_keeps_what_came_before():
+    bad = bytearray(aws_event("b", b"{}"))
+    bad[3] ^= 1
+    frames = frames_of(aws_event("a", b"{}"), bytes(bad), aws_event("c", b"{}"))
+    assert frames[0] == Frame(b"{}", "a")
+    assert corrupt_text(frames[1:]).startswith("the prelude CRC32 is ")
+    assert len(frames) == 2
+
+
+def test_a_damaged_first_prelude_is_still_recognised():
+    bad = bytearray(aws_event("b", b"{}"))
+    bad[9] ^= 0xFF
+    frames, framing, _, _ = outcome(bytewise(bytes(bad)))
+    assert framing == "aws-eventstream"
+    expected = bytes(bad[8:12]).hex()
+    assert f"expected {expected}" in corrupt_text(frames)
+
+
+def test_a_damaged_payload_ends_the_stream():
+    bad = bytearray(aws_event("b", b"{}"))
+    bad[-5] ^= 1
+    frames = frames_of(aws_event("a", b"{}") + bytes(bad) + aws_event("c", b"{}"))
+    assert frames[0] == Frame(b"{}", "a")
+    assert "the message CRC32 is" in corrupt_text(frames)
+    assert len(frames) == 2
+
+
+def test_headers_longer_than_the_message_are_corrupt():
+    assert "cannot hold 99 bytes of headers" in corrupt_text(frames_of(aws_raw(b"", b"{}", headers_length=99)))
+
+
+@pytest.mark.parametrize("block", [b"\x05ab", b"\x01a\x0a", b"\x01a\x07\x00", b"\x01a\x07\x00\x09ab", b"\x01a\x05123"])
+def test_headers_that_do_not_add_up_are_corrupt(block):
+    assert "headers do not end" in corrupt_text(frames_of(aws_raw(block, b"")))
+
+
+@pytest.mark.parametrize("size", [4, 11, 12, 30])
+def test_a_cut_message_is_cut(size):
+    data = aws_event("a", HI)
+    assert outcome([data[:size]])[:2] == ([Frame(data[:size], cut=True)], "aws-eventstream")
+    assert frames_of(data + data[:size]) == [Frame(HI, "a"), Frame(data[:size], cut=True)]
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0\0\0", b"\0" * 20, b"\0\xff\xff\xffabcdefghijkl", b"\x01text and more"])
+def test_noise_that_begins_with_nul_is_stray(data):
+    assert outcome([data])[:2] == outcome(bytewise(data))[:2] == ([Frame(data, kind="stray")], None)
+
+
+def test_a_length_over_the_limit_is_a_breach_before_the_bytes_come():
+    small, big = aws_event("a", b"{}"), aws_event("b", b"x" * 2000)
+    framer = Framer(1000)
+    assert framer.feed(small + big[:12]) == [Frame(b"{}", "a")]
+    assert (framer.breach.limit, framer.breach.value, framer.breach.allowed) == ("frame_bytes", len(big), 1000)
+    assert framer.feed(big[12:] + small) == framer.close() == []
+    assert outcome([small + big], 1000) == outcome(bytewise(small + big), 1000)
+
+
+def test_idle_between_messages_alone():
+    framer = Framer()
+    message = aws_event("a", b"{}")
+    assert framer.idle
+    framer.feed(message[:20])
+    assert not framer.idle
+    framer.feed(message[20:])
+    assert framer.idle
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the recorded streams are not beside this repository")
+def test_recorded_streams_are_read_to_their_last_byte():
+    paths = sorted(CORPUS.rglob("*.bin"))
+    assert paths
+    for path in paths:
+        data = path.read_bytes()
+        frames, framing, _, _ = whole = outcome([data])
+        assert framing == "aws-eventstream", path
+        assert frames, path
+        assert not [frame for frame in frames if frame.cut or frame.kind == "corrupt" or not frame.event], path
+        assert outcome([data[at : at + 7] for at in range(0, len(data), 7)]) == whole, path
+
+
+def test_big_message_in_small_reads_is_one_frame():
+    payload = bytes(200_000)
+    data = aws_event("a", payload)
+    reads = [data[at : at + 16] for at in range(0, len(data), 16)]
+    assert frames_of(*reads) == [Frame(payload, "a")]
+    assert struct.unpack(">I", data[:4]) == (len(data),)
