@@ -212,15 +212,7 @@ class UnknownPart(Value, frozen=True):
 
 
 Part: TypeAlias = (
-    TextPart
-    | ReasoningPart
-    | RefusalPart
-    | ToolCall
-    | ToolResult
-    | ImagePart
-    | AudioPart
-    | FilePart
-    | UnknownPart
+    TextPart | ReasoningPart | RefusalPart | ToolCall | ToolResult | ImagePart | AudioPart | FilePart | UnknownPart
 )
 
 CLASSES: dict[str, type[Any]] = {

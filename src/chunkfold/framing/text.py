@@ -34,6 +34,7 @@ _TO_LINE_END = (_LINE, _JUNK, _TAIL)  # nothing happens before the line ends
 _nonblank = re.compile(rb"[^ \t\n]").search
 _nonblank_or_comma = re.compile(rb"[^ \t\n,]").search
 _is_field = re.compile(rb"(?:data|event|id|retry|):").match
+_FIELD_NAMES = (b"data", b"event", b"id", b"retry")
 _is_blank = re.compile(rb"[ \t\n]*\Z").match
 
 _NAMES_KEPT = 256  # protocols have a dozen or two; names made up without end are not kept
@@ -117,15 +118,14 @@ class TextFramer:
         return self._feed_slowly(data)
 
     def _feed_slowly(self, data: bytes) -> list[Frame]:
-        if self.breach is not None or not data or self._is_kept(data):
-            return []
-        if self._buffer and self._mode != _ELEMENT:
-            data = bytes(self._buffer) + data
-            self._buffer.clear()
-        if self._mode == _BRACKET:
-            self._mode = _LINE
-        self._run(data)
-        self._settle()
+        if data and self.breach is None and not self._is_kept(data):
+            if self._buffer and self._mode != _ELEMENT:
+                data = bytes(self._buffer) + data
+                self._buffer.clear()
+            if self._mode == _BRACKET:
+                self._mode = _LINE
+            self._run(data)
+            self._settle()
         out, self._out = self._out, []
         return out
 
@@ -323,11 +323,7 @@ class TextFramer:
     def _mark_cut_field(self, line: bytes) -> None:
         """The input ended in *line*: if all it lacks is the rest of a field's name, it was cut."""
         out = self._out
-        if (
-            out
-            and out[-1].kind == "stray"
-            and any(name.startswith(line) for name in (b"data", b"event", b"id", b"retry"))
-        ):
+        if out and out[-1].kind == "stray" and any(name.startswith(line) for name in _FIELD_NAMES):
             out[-1] = Frame(line, kind="stray", cut=True)
 
     # Bare JSON values

@@ -1,0 +1,455 @@
+"""
+The lower half: bytes or payloads in, events out.
+
+It cuts the bytes into frames, finds out the dialect, and hands each payload to it. Everything that can be wrong below
+the dialect is dealt with here: text that is no JSON, frames that the end cut, lines that belong to no framing, input
+that is no stream at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold import _json, dialects
+from chunkfold._templates import DELTAS, Templates
+from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._writer import Writer
+from chunkfold.errors import LimitExceeded
+from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.framing import Frame, Framer
+from chunkfold.limits import Limits
+from chunkfold.response import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.events import Event
+    from chunkfold.response import Ended
+
+__all__ = ["Decoder"]
+
+# How much is kept of input that turns out to be no stream.
+_HEAD_BYTES = 64 << 10
+_EXCERPT = 200
+# Payloads that are held until one of them tells the dialect.
+_HELD = 1000
+
+
+class Decoder:
+    """
+    Decodes a stream into events, without I/O.
+
+    Args:
+        dialect: The name of the wire dialect, or `auto` to find it out from the first payload that tells.
+        split_think_tags: Move what stands between `<think>` and `</think>` in the text to reasoning parts.
+        cumulative_deltas: True if each text is the whole text so far; `None`: as the dialect sends by default.
+        limits: Caps on what the stream may cost.
+
+    Raises:
+        UnknownDialect: If no dialect has that name.
+
+    """
+
+    def __init__(
+        self,
+        dialect: str = "auto",
+        *,
+        split_think_tags: bool = False,
+        cumulative_deltas: bool | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        limits = limits if limits is not None else Limits()
+        self._limits = limits
+        self._cumulative = cumulative_deltas
+        self._framer = Framer(limits.frame_bytes)
+        self._writer = Writer(limits, split_think_tags=split_think_tags)
+        self._templates = Templates()
+        self._dialect: dialects.Dialect | None = None
+        self._named = dialect != "auto"
+        self._mode: str | None = None
+        self._closed = False
+        self._bytes = 0
+        self._read: bytes | None = None
+        self._done = False
+        self._suspect = self._named
+        self._held: list[tuple[Any, Frame]] = []
+        self._head = bytearray()
+        if self._named:
+            self._speak(dialects.get(dialect))
+
+    @property
+    def dialect(self) -> str | None:
+        """The canonical name of the dialect; `None` as long as it is not known."""
+        return None if self._dialect is None else self._dialect.name
+
+    def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any]) -> list[Event]:
+        """
+        Decode *data* and return the events that it completes, oldest first.
+
+        *data* is bytes, cut anywhere, also inside a character or a CRLF; or one decoded payload, a mapping. An empty
+        list means that more is needed. What is wrong in the stream is an event, not an exception.
+
+        Raises:
+            LimitExceeded: If a limit is passed; `events` has what was complete before it.
+            ValueError: After `close()`.
+            TypeError: If *data* is neither, or bytes and payloads are mixed.
+        """
+        if self._closed:
+            raise ValueError("feed() after close()")
+        if type(data) is bytes and self._templates.by_read and self._framer.idle and self._bytes == 0:
+            found = self._templates.find_read(data)
+            if found is not None:
+                self._templates.hit()
+                self._writer.frame += 1
+                template, text = found
+                return [template.event(template.choice, template.index, text)]
+        try:
+            if isinstance(data, (bytes, bytearray, memoryview)):
+                self._feed_bytes(bytes(data))
+            else:
+                self._feed_payload(data)
+        except LimitExceeded as breach:
+            self._closed = True
+            breach.events = self._taken()
+            raise
+        return self._taken()
+
+    def feed_into(self, accumulator: StreamAccumulator, data: Any) -> None:
+        """
+        Decode *data* straight into *accumulator*: the same as observing the events of `feed`, but events that nobody
+        asked for are not made where a template fits.
+        """
+        templates = self._templates
+        if type(data) is bytes and templates.by_read and self._framer.idle and not self._closed and self._bytes == 0:
+            found = templates.find_read(data)
+            if found is not None:
+                template, text = found
+                builder = template.builder
+                if builder is None:
+                    templates.hit()
+                    builder = template.builder = accumulator.sink(template.choice, template.index)
+                builder.pieces.append(text)
+                builder.built = None
+                if len(builder.pieces) > 2048:
+                    builder.compact()
+                self._writer.frame += 1
+                return
+        try:
+            events = self.feed(data)
+        except LimitExceeded as breach:
+            for event in breach.events:
+                accumulator.observe(event)
+            raise
+        for event in events:
+            accumulator.observe(event)
+
+    def close(self) -> list[Event]:
+        """
+        The events that the end of the input completes; `MessageStop` is the last. Calling it again gives none.
+
+        Raises:
+            LimitExceeded: If a limit is passed by what was pending.
+        """
+        return self.finish()
+
+    def finish(self, error: StreamError | None = None, *, cancelled: bool = False) -> list[Event]:
+        """As `close`, for an input that an error of the transport ended, or that nobody wants any more."""
+        if self._closed:
+            return []
+        self._closed = True
+        writer = self._writer
+        try:
+            for frame in self._framer.close():
+                self._frame(frame)
+            self._raise_breach()
+        except LimitExceeded as breach:
+            breach.events = self._taken()
+            raise
+        if self._dialect is None:
+            self._give_up()
+        else:
+            self._dialect.close()
+        writer.close()
+        if error is not None:
+            writer.out.append(ErrorEvent(error))
+        writer.out.append(MessageStop(self._how_it_ended(error, cancelled)))
+        return self._taken()
+
+    def _how_it_ended(self, error: StreamError | None, cancelled: bool) -> Ended:
+        if cancelled:
+            return "cancelled"
+        if error is not None or self._writer.errored:
+            return "error"
+        dialect, framer = self._dialect, self._framer
+        if dialect is None:
+            return "clean" if self._done else "eof"
+        if dialect.end_seen:
+            return "clean"
+        # A body that is one document or an array, and objects handed over by an SDK, end where they end.
+        body_ends = dialect.ends_with_body or self._mode == "payloads" or framer.framing in ("json", "json-array")
+        if (framer.closed_array and dialect.ends_with_body) or (body_ends and self._writer.finished):
+            return "clean"
+        return "eof"
+
+    # Bytes
+
+    def _feed_bytes(self, data: bytes) -> None:
+        if self._mode != "bytes":
+            self._set_mode("bytes")
+        if not data:
+            return
+        over = self._count(len(data))
+        if over:
+            data = data[: len(data) - over]
+        if self._dialect is None and len(self._head) < _HEAD_BYTES:
+            self._head += data[: _HEAD_BYTES - len(self._head)]
+        fresh = self._framer.idle
+        frames = self._framer.feed(data)
+        self._read = data if fresh and len(frames) == 1 and self._framer.idle else None
+        for frame in frames:
+            self._frame(frame)
+        self._raise_breach()
+        if over:
+            raise LimitExceeded("stream_bytes", self._bytes, self._limits.stream_bytes or 0)
+
+    def _count(self, size: int) -> int:
+        """Count bytes against the cap; how many of them are too many."""
+        cap = self._limits.stream_bytes
+        if cap is None:
+            return 0
+        self._bytes += size
+        return max(0, self._bytes - cap)
+
+    def _raise_breach(self) -> None:
+        if self._framer.breach is not None:
+            raise self._framer.breach
+
+    def _set_mode(self, mode: str) -> None:
+        if self._mode is not None and self._mode != mode:
+            raise TypeError("a stream is fed either bytes or decoded payloads, not both")
+        self._mode = mode
+
+    def _frame(self, frame: Frame) -> None:
+        """One frame: what it is below the dialect."""
+        writer = self._writer
+        if frame.kind == "data":
+            self._data_frame(frame)
+        elif frame.kind == "comment":
+            writer.ping()
+        elif frame.kind == "stray":
+            self._stray(frame)
+        elif frame.kind == "exception":
+            self._exception(frame)
+        else:
+            message = frame.data.decode(errors="replace")
+            writer.error(StreamError("corrupt_frame", message, origin="decoder"))
+        if frame.kind != "data":
+            self._templates.clear()
+        writer.frame += 1
+
+    def _data_frame(self, frame: Frame) -> None:
+        writer, templates, data = self._writer, self._templates, frame.data
+        if templates.by_before:
+            found = templates.find(data)
+            if found is not None:
+                templates.hit()
+                template, text = found
+                writer.out.append(template.event(template.choice, template.index, text))
+                return
+        if not data or data.isspace():
+            return
+        if data.lstrip().startswith(b"[DONE]"):
+            self._end_mark()
+            return
+        payload, forgiven = self._payload(frame)
+        if forgiven == "not_json":
+            templates.clear()
+            return
+        before = len(writer.out)
+        writer.careful = forgiven is not None
+        self._any_payload(payload, frame)
+        events = writer.out
+        if (
+            self._dialect is not None
+            and self._dialect.delta_keys
+            and len(events) == before + 1
+            and type(events[-1]) in DELTAS
+            and writer.is_plain(events[-1].choice, events[-1].index)  # type: ignore[union-attr, arg-type]
+        ):
+            templates.learn(events[-1], data, self._read)
+        else:
+            templates.clear()
+
+    def _payload(self, frame: Frame) -> tuple[Any, str | None]:
+        """The JSON of a frame, or `"not_json"` after noting what it is instead."""
+        writer = self._writer
+        depth = self._limits.json_depth
+        try:
+            payload, forgiven = _json.decode(frame.data, depth)
+        except _json.TooDeep as error:
+            if depth is None:
+                writer.diagnose("frame_too_deep", f"nests {error.args[0]} deep, more than can be read; skipped")
+                return None, "not_json"
+            raise LimitExceeded("json_depth", depth + 1, depth) from None
+        except _json.NotJSON as error:
+            self._not_json(frame, str(error))
+            return None, "not_json"
+        if forgiven is not None and forgiven != "lenient_json":
+            writer.diagnose(forgiven, f"a frame of {len(frame.data)} bytes was read leniently")
+        return payload, forgiven
+
+    def _not_json(self, frame: Frame, why: str) -> None:
+        writer = self._writer
+        if frame.cut:
+            writer.diagnose("frame_cut", f"the input ended inside a frame, after {len(frame.data)} bytes of it")
+        elif frame.event == "error":
+            # The body of an error need not be JSON.
+            writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
+        else:
+            writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
+
+    def _stray(self, frame: Frame) -> None:
+        """A line that belongs to no framing."""
+        text = frame.data.decode(errors="replace")
+        field, colon, rest = text.partition(":")
+        if colon and field == "error" and rest.strip():
+            # llama.cpp and gpustack tell an error in a field of that name.
+            self._error_field(rest.strip())
+        elif self._dialect is None:
+            self._hold(text, frame)
+        elif colon and field.replace("_", "").replace("-", "").isalnum():
+            self._writer.diagnose("unknown_field", f"the field {field[:40]!r} of an event was ignored")
+        else:
+            self._writer.diagnose("stray_text", f"{len(frame.data)} bytes belong to no frame; kept as an unknown part")
+            self._writer.unknown("stray_text", text[:_HEAD_BYTES])
+
+    def _error_field(self, text: str) -> None:
+        try:
+            payload, _ = _json.decode(text.encode())
+        except ValueError:
+            payload = text
+        found = error_in(payload) if isinstance(payload, dict) else None
+        self._writer.error(found if found is not None else read_error(payload, raw=payload))
+
+    def _exception(self, frame: Frame) -> None:
+        """An exception frame: its name is the type."""
+        try:
+            payload, _ = _json.decode(frame.data)
+        except ValueError:
+            payload = frame.data.decode(errors="replace") or None
+        self._writer.error(read_error(payload, type_=frame.event or None, raw=payload))
+
+    def _end_mark(self) -> None:
+        self._done = True
+        self._templates.clear()
+        if self._dialect is not None:
+            self._dialect.done()
+
+    # Payloads
+
+    def _feed_payload(self, payload: Any) -> None:
+        self._set_mode("payloads")
+        if not hasattr(payload, "keys"):
+            raise TypeError(f"expected bytes or a mapping, got {type(payload).__name__}")
+        self._writer.careful = True
+        self._any_payload(dict(payload), Frame(b""))
+        self._writer.frame += 1
+
+    def _any_payload(self, payload: Any, frame: Frame) -> None:
+        """A payload of any shape. Only objects say something; a list is taken as so many payloads."""
+        if isinstance(payload, dict):
+            self._object(payload, frame)
+        elif isinstance(payload, list):
+            for item in payload:
+                self._any_payload(item, frame)
+        elif payload is not None:
+            self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
+
+    def _object(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._dialect is None:
+            self._find_dialect(payload, frame)
+            return
+        if self._suspect:
+            self._check_name(payload, frame)
+        self._dialect.decode(payload, frame)
+
+    def _find_dialect(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Pings and bare errors decide nothing and do not wait; the first payload that a dialect knows decides."""
+        found = dialects.recognise(payload, frame.event)
+        if found is not None:
+            self._speak(found)
+            self._release(payload, frame)
+            return
+        error = error_in(payload)
+        if error is not None:
+            self._writer.error(error)
+        elif payload.get("type") in ("ping", "keepalive", "heartbeat"):
+            self._writer.ping()
+        else:
+            self._hold(payload, frame)
+
+    def _hold(self, what: Any, frame: Frame) -> None:
+        if len(self._held) < _HELD:
+            self._held.append((what, frame))
+
+    def _speak(self, dialect: type[dialects.Dialect]) -> None:
+        cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
+        self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
+        self._templates.use(dialect.delta_keys)
+        self._dialect = dialect(self._writer)
+        if self._done:
+            self._dialect.done()
+
+    def _release(self, payload: dict[str, Any], frame: Frame) -> None:
+        """What was held is decoded now that the dialect is known."""
+        held, self._held = self._held, []
+        self._head.clear()
+        assert self._dialect is not None  # noqa: S101 - for the type checker; set by the caller
+        for what, where in held:
+            if isinstance(what, dict):
+                self._dialect.decode(what, where)
+            else:
+                self._stray(where)
+        self._dialect.decode(payload, frame)
+
+    def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A named dialect stands even if it is wrong, but then the response says what it looks like."""
+        assert self._dialect is not None  # noqa: S101 - for the type checker; set when the dialect is named
+        if self._dialect.recognise(payload, frame.event):
+            self._suspect = False
+            return
+        other = dialects.recognise(payload, frame.event)
+        if other is not None and other.name != self._dialect.name:
+            self._suspect = False
+            self._writer.diagnose("dialect_mismatch", f"named {self._dialect.name}, looks like {other.name}")
+
+    def _give_up(self) -> None:
+        """The end, and no dialect was found: an error body, or no stream at all."""
+        writer = self._writer
+        payloads = [what for what, _ in self._held if isinstance(what, dict)]
+        if len(payloads) == 1 and len(self._held) == 1:
+            error = error_body(payloads[0])
+            if error is not None:
+                writer.error(error)
+                return
+        if writer.errored or not self._held:
+            if not self._has_noise():
+                return
+        text = bytes(self._head).decode(errors="replace") if self._head else _json.encode(payloads)
+        excerpt = "".join(character for character in text if character.isprintable() or character == " ")[:_EXCERPT]
+        writer.unknown("unrecognised", text)
+        writer.out.append(ErrorEvent(StreamError("unrecognised", excerpt, origin="decoder")))
+        writer.errored = True
+
+    def _has_noise(self) -> bool:
+        """Bytes came that are neither an error, a ping nor an end mark."""
+        diagnosed = any(not isinstance(what, dict) for what, _ in self._held)
+        return diagnosed or (not self._writer.errored and not self._done and self._skipped())
+
+    def _skipped(self) -> bool:
+        return bool(self._head.strip()) and self._writer.frame > 0 and self._framer.framing != "sse"
+
+    def _taken(self) -> list[Event]:
+        events, self._writer.out = self._writer.out, []
+        return events

@@ -1,0 +1,139 @@
+"""The whole fold without I/O: a decoder and an accumulator behind `feed` and `close`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold._decoder import Decoder
+from chunkfold.accumulator import StreamAccumulator
+from chunkfold.errors import LimitExceeded
+from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.response import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.events import Event
+    from chunkfold.limits import Limits
+    from chunkfold.policy import Policy
+    from chunkfold.response import Response
+
+__all__ = ["Folder"]
+
+
+class Folder:
+    """
+    Folds a stream that the caller reads: bytes or payloads in, events and the response out.
+
+    Args:
+        dialect: The name of the wire dialect, or `auto` to find it out from the first payload that tells.
+        split_think_tags: Move what stands between `<think>` and `</think>` in the text to reasoning parts.
+        cumulative_deltas: True if each text is the whole text so far; `None`: as the dialect sends by default.
+        limits: Caps on what the stream may cost.
+        policy: How doubtful things are judged.
+
+    Raises:
+        UnknownDialect: If no dialect has that name.
+
+    """
+
+    def __init__(
+        self,
+        dialect: str = "auto",
+        *,
+        split_think_tags: bool = False,
+        cumulative_deltas: bool | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        self._decoder = Decoder(
+            dialect, split_think_tags=split_think_tags, cumulative_deltas=cumulative_deltas, limits=limits
+        )
+        self._accumulator = StreamAccumulator(policy, limits)
+        self._response: Response | None = None
+
+    @property
+    def dialect(self) -> str | None:
+        """The canonical name of the dialect; `None` as long as it is not known."""
+        return self._decoder.dialect
+
+    def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any], events: bool = True) -> list[Event]:
+        """
+        Fold *data* in and return the events that it completes, oldest first.
+
+        *data* is bytes, cut anywhere, or one decoded payload. With `events=False` none are made and the list is empty,
+        which is faster.
+
+        Raises:
+            LimitExceeded: If a limit is passed. `events` and `response` have what came before; the folder is closed.
+            ValueError: After `close()`.
+            TypeError: If *data* is neither bytes nor a mapping, or both kinds are mixed.
+        """
+        if self._response is not None:
+            raise ValueError("feed() after close()")
+        try:
+            if not events:
+                self._decoder.feed_into(self._accumulator, data)
+                return []
+            made = self._decoder.feed(data)
+        except LimitExceeded as breach:
+            self._break(breach, observed=not events)
+            raise
+        observe = self._accumulator.observe
+        for event in made:
+            observe(event)
+        return made
+
+    def snapshot(self) -> Response:
+        """The response so far, safe to keep. It never waits."""
+        return self._response or self._accumulator.snapshot()
+
+    def close(self, error: BaseException | StreamError | None = None) -> Response:
+        """
+        End the input and return the complete response. Asking again gives the same object.
+
+        *error* is what ended the input, if it was no ordinary end: an `Exception` of the transport (`ended="error"`),
+        or a KeyboardInterrupt, CancelledError or GeneratorExit (`ended="cancelled"`).
+
+        Raises:
+            LimitExceeded: If what was pending passes a limit.
+        """
+        self.finish(error)
+        return self._accumulator.finalize()
+
+    def finish(self, error: BaseException | StreamError | None = None) -> list[Event]:
+        """As `close`, for who wants the last events; `close` then gives the response."""
+        if self._response is not None:
+            return []
+        cancelled = isinstance(error, BaseException) and not isinstance(error, Exception)
+        told = transport_error(error) if isinstance(error, Exception) else error
+        try:
+            events = self._decoder.finish(told if isinstance(told, StreamError) else None, cancelled=cancelled)
+        except LimitExceeded as breach:
+            self._break(breach, observed=False)
+            raise
+        for event in events:
+            self._accumulator.observe(event)
+        self._response = self._accumulator.finalize()
+        return events
+
+    def _break(self, breach: LimitExceeded, *, observed: bool) -> None:
+        """A limit was passed: what came before it is folded, and nothing more is taken."""
+        if not observed:
+            for event in breach.events:
+                self._accumulator.observe(event)
+        error = StreamError("limit_exceeded", str(breach), code=breach.limit, origin="decoder")
+        self._accumulator.observe(ErrorEvent(error))
+        self._accumulator.observe(MessageStop("error"))
+        self._response = breach.response = self._accumulator.finalize()
+
+
+def transport_error(exception: Exception) -> StreamError:
+    """What an exception of the source is in the response. Whether a retry helps is not known, but likely."""
+    return StreamError(
+        type=type(exception).__name__,
+        message=str(exception) or None,
+        retryable=isinstance(exception, (OSError, EOFError, TimeoutError)),
+        origin="transport",
+        exception=exception,
+    )

@@ -1,0 +1,115 @@
+"""
+Dialects: what the frames of a provider mean, said in events.
+
+A dialect is one module of this package, named after it (`openai-chat` is `openai_chat.py`), with a subclass of
+`Dialect` called `DIALECT`. Adding one means adding its module, its data in `tests/data/` and its page in
+`docs/dialects/`; nothing else changes, since the folder is the register.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.errors import UnknownDialect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.dialects._writer import Writer
+    from chunkfold.framing import Frame
+
+__all__ = ["CERTAIN", "LIKELY", "NO", "Dialect", "get", "names", "recognise"]
+
+NO, LIKELY, CERTAIN = 0, 1, 2
+
+
+class Dialect:
+    """
+    One stream's worth of decoding: payloads in, events out through the writer.
+
+    Subclasses keep what they must remember between payloads; the writer keeps which part is which.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    ends_with_body: ClassVar[bool] = False
+    """True where no end mark exists, so that a finish reason before the end of the bytes makes a clean end."""
+    cumulative: ClassVar[bool] = False
+    """True where each text is by default the whole text so far."""
+    words: ClassVar[Mapping[str, str]] = {}
+    """The provider's finish reasons and ours, beside those that all dialects share."""
+    delta_keys: ClassVar[tuple[str, ...]] = ()
+    """
+    Keys whose string value is appended as it stands to an open part, whatever else the payload says. Two frames that
+    differ in nothing but that string need not both be parsed.
+    """
+    payloads: ClassVar[tuple[str, ...]] = ()
+    """The names of the payloads or events that are understood, for the manual."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        self.end_seen = False
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        """How sure it is that *payload* (under the frame's name *event*) speaks this dialect."""
+        raise NotImplementedError
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Write the events that *payload* means. `frame.data` is its exact text, empty if it came as an object."""
+        raise NotImplementedError
+
+    def done(self) -> None:
+        """The `[DONE]` that ends many server-sent streams was met."""
+        self.end_seen = True
+
+    def close(self) -> None:
+        """The input has ended: write what was held back."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The canonical names of all dialects, in alphabetical order."""
+    return tuple(
+        sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
+    )
+
+
+@cache
+def get(name: str) -> type[Dialect]:
+    """
+    The dialect of that name or other name.
+
+    Raises:
+        UnknownDialect: If there is none.
+    """
+    if name in names():
+        return _load(name)
+    for canonical in names():
+        if name in _load(canonical).aliases:
+            return _load(canonical)
+    raise UnknownDialect(name, names())
+
+
+def _load(name: str) -> type[Dialect]:
+    dialect: type[Dialect] = import_module(f"{__name__}.{name.replace('-', '_')}").DIALECT
+    return dialect
+
+
+# Looked at first, so that most streams load no other dialect.
+_FREQUENT = ("openai-chat", "anthropic-messages")
+
+
+def recognise(payload: Mapping[str, Any], event: str) -> type[Dialect] | None:
+    """The dialect that *payload* speaks, or `None` if no dialect knows it or it decides nothing."""
+    best, surest = None, NO
+    for name in (*[name for name in _FREQUENT if name in names()], *names()):
+        sure = _load(name).recognise(payload, event)
+        if sure == CERTAIN:
+            return _load(name)
+        if sure > surest:
+            best, surest = _load(name), sure
+    return best

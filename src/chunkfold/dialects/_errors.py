@@ -1,0 +1,188 @@
+"""Errors as providers tell them inside a stream or as a body: read into one shape, and judged for a retry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.response import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["error_body", "error_in", "read_error", "status_error"]
+
+# Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
+# AWS's Bedrock runtime exceptions, OpenRouter's error_type.
+_STATUS = {
+    "invalid_request_error": 400, "invalid_request": 400, "context_length_exceeded": 400, "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400, "ValidationException": 400, "authentication_error": 401, "authentication": 401,
+    "UNAUTHENTICATED": 401, "billing_error": 402, "payment_required": 402, "permission_error": 403,
+    "permission_denied": 403, "PERMISSION_DENIED": 403, "AccessDeniedException": 403, "not_found_error": 404,
+    "NOT_FOUND": 404, "ResourceNotFoundException": 404, "request_too_large": 413, "rate_limit_error": 429,
+    "rate_limit_exceeded": 429, "RESOURCE_EXHAUSTED": 429, "ThrottlingException": 429, "throttlingException": 429,
+    "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
+    "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
+    "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
+    "ModelErrorException": 424, "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
+    "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
+    "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "overloaded_error": 529,
+}  # fmt: skip
+
+# Worth a retry whatever the status says, or without one.
+_RETRY = frozenset(
+    {
+        "overloaded_error", "api_error", "timeout_error", "rate_limit_error", "server_error", "rate_limit_exceeded",
+        "provider_overloaded", "provider_unavailable", "server", "timeout", "UNAVAILABLE", "RESOURCE_EXHAUSTED",
+        "INTERNAL", "DEADLINE_EXCEEDED", "ThrottlingException", "throttlingException", "ServiceUnavailableException",
+        "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
+        "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
+        "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
+    }
+)  # fmt: skip
+# Never worth a retry, although the status (429) would say so.
+_NO_RETRY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
+
+
+def is_retryable(words: tuple[Any, ...], status: int | None) -> bool:
+    """True if the same request may succeed later, by any of the error's *words* or by its HTTP *status*."""
+    if any(word in _NO_RETRY for word in words if isinstance(word, str)):
+        return False
+    if any(word in _RETRY for word in words if isinstance(word, str)):
+        return True
+    return status is not None and (status in (408, 425, 429) or status >= 500)
+
+
+def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status: int | None = None) -> StreamError:
+    """
+    The error that *error* tells: an object with any of the usual fields, or just a sentence.
+
+    Type and code come from the fields of those names; Gemini's `status` word and *type_* (AWS's exception name) are
+    types where there is none.
+    """
+    if not isinstance(error, dict):
+        message = error if isinstance(error, str) or error is None else str(error)
+        number = status if status is not None else _STATUS.get(type_ or "")
+        return StreamError(
+            type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
+        )
+    word = error.get("status")
+    kind = _text(error.get("type")) or (word if isinstance(word, str) and word else None) or type_
+    code = error.get("code")
+    code = code if isinstance(code, (str, int)) and code != "" and not isinstance(code, bool) else None
+    metadata = error.get("metadata")
+    detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
+    number = status if status is not None else _status_of(error, kind, code)
+    return StreamError(
+        type=kind,
+        message=_message_of(error),
+        code=code,
+        status=number,
+        retryable=is_retryable((kind, code, detailed, error.get("error_type")), number),
+        retry_after=_retry_after(error),
+        raw=error if raw is None else raw,
+    )
+
+
+def error_in(payload: Mapping[str, Any]) -> StreamError | None:
+    """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
+    error = payload.get("error")
+    if error:
+        context = {key: payload[key] for key in ("type", "code", "status_code", "error_type") if key in payload}
+        if isinstance(error, dict):
+            return read_error(error, raw=dict(payload), status=_number(payload.get("status_code")))
+        kind = context.get("error_type") or (context.get("type") if context.get("type") != "error" else None)
+        merged = {"message": error if isinstance(error, str) else str(error), **context, "type": kind}
+        return read_error(merged, raw=dict(payload))
+    base = payload.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code"):
+        # MiniMax tells errors in a field of an ordinary payload.
+        return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+    return None
+
+
+def error_body(payload: Mapping[str, Any]) -> StreamError | None:
+    """
+    The error that a whole body is, for bodies that no dialect knows: `{"message": ...}`, `{"detail": ...}` and their
+    like, which gateways and frameworks answer with.
+    """
+    found = error_in(payload)
+    if found is not None:
+        return found
+    if _message_of(payload) is None or not payload.keys() <= _ERROR_BODY:
+        return None
+    kind = payload.get("type")
+    if kind == "error":
+        payload = {key: value for key, value in payload.items() if key != "type"}
+    return read_error(dict(payload), raw=dict(payload))
+
+
+_ERROR_BODY = frozenset(
+    {
+        "object", "message", "Message", "type", "param", "code", "detail", "details", "title", "status", "status_code",
+        "statusCode", "raw_status_code", "request_id", "requestId", "id", "timestamp", "path", "instance", "msg",
+        "reason", "success", "error_type", "__type",
+    }
+)  # fmt: skip
+
+
+def status_error(status: int, body: Any, retry_after: float | None = None) -> StreamError:
+    """The error that an HTTP response with *status* (400 and over) and *body* tells."""
+    inner = body
+    if isinstance(body, list) and body:
+        inner = body[0]
+    found = error_in(inner) if isinstance(inner, dict) else None
+    if found is None:
+        found = read_error(inner if isinstance(inner, (dict, str)) else None, raw=body)
+    return StreamError(
+        type=found.type,
+        message=found.message,
+        code=found.code,
+        status=status,
+        retryable=is_retryable((found.type, found.code), status),
+        retry_after=retry_after if retry_after is not None else found.retry_after,
+        raw=body,
+    )
+
+
+def _message_of(error: Mapping[str, Any]) -> str | None:
+    for key in ("message", "msg", "error_message", "detail", "reason", "Message", "title"):
+        value = error.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if value:
+            from chunkfold import _json
+
+            return _json.encode(value)
+    return None
+
+
+def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | None:
+    for value in (error.get("status_code"), error.get("status"), code):
+        number = _number(value)
+        if number is not None:
+            return number
+    return _STATUS.get(kind or "") or (_STATUS.get(code) if isinstance(code, str) else None)
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and len(value) == 3 and value.isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and 400 <= value <= 599 else None
+
+
+def _retry_after(error: Mapping[str, Any]) -> float | None:
+    """Seconds from a google.rpc.RetryInfo among the details, or from a field of the usual names."""
+    details = error.get("details")
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            try:
+                return float(delay[:-1])
+            except ValueError:
+                continue
+    value = error.get("retry_after")
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

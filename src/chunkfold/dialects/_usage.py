@@ -1,0 +1,109 @@
+"""
+Token counts: how the numbers of several usage objects become one, and how providers' names become ours.
+
+The latest real number of each field stands. Nothing is added up: running totals are the rule, and a server that
+repeats a number must not be billed twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["anthropic_usage", "chat_usage", "count", "merge"]
+
+
+def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing; a 0 is real."""
+    merged = dict(old)
+    for key, value in new.items():
+        if value is None:
+            merged.setdefault(key, None)
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def count(raw: Mapping[str, Any], *paths: str) -> int | None:
+    """The first real number at one of *paths* (`"a"` or `"a.b"`) in *raw*; `None` if there is none."""
+    for path in paths:
+        value: Any = raw
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return int(value)
+    return None
+
+
+def total(given: int | None, *parts: int | None) -> int | None:
+    """The provider's total, else the sum of what is known."""
+    if given is not None:
+        return given
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def chat_usage(raw: dict[str, Any]) -> Usage:
+    """
+    The usage object of OpenAI's chat endpoint and its imitators.
+
+    `prompt_tokens` has cached tokens in it, `completion_tokens` reasoning. xAI leaves reasoning out of
+    `completion_tokens`, which its total shows: then it is added.
+    """
+    prompt = count(raw, "prompt_tokens", "input_tokens")
+    output = count(raw, "completion_tokens", "output_tokens")
+    reasoning = count(
+        raw,
+        "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+        "reasoning_tokens",
+    )
+    given = count(raw, "total_tokens")
+    if prompt is not None and output is not None and reasoning and given == prompt + output + reasoning:
+        output += reasoning
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(given, prompt, output),
+        cached_input_tokens=count(
+            raw,
+            "prompt_tokens_details.cached_tokens",
+            "input_tokens_details.cached_tokens",
+            "prompt_cache_hit_tokens",
+            "cached_tokens",
+            "cache_read_input_tokens",
+        ),
+        cache_write_input_tokens=count(
+            raw,
+            "prompt_tokens_details.cache_write_tokens",
+            "input_tokens_details.cache_write_tokens",
+            "cache_creation_input_tokens",
+        ),
+        reasoning_tokens=reasoning,
+        raw=raw,
+    )
+
+
+def anthropic_usage(raw: dict[str, Any]) -> Usage:
+    """Anthropic's usage: `input_tokens` leaves cached tokens out, so what was read and written is added."""
+    cached = count(raw, "cache_read_input_tokens")
+    written = count(raw, "cache_creation_input_tokens")
+    plain = count(raw, "input_tokens")
+    known = [number for number in (plain, cached, written) if number is not None]
+    prompt = sum(known) if known else None
+    output = count(raw, "output_tokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(None, prompt, output),
+        cached_input_tokens=cached,
+        cache_write_input_tokens=written,
+        reasoning_tokens=count(raw, "output_tokens_details.thinking_tokens"),
+        raw=raw,
+    )

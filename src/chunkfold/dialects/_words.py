@@ -1,0 +1,46 @@
+"""
+The finish reasons of all providers, and ours.
+
+One table for all dialects: gateways send one provider's words in another's shape. A dialect's own table goes first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.response import FinishReason
+
+__all__ = ["finish_reason", "is_real"]
+
+# In lower case. Sources are named in the dialects' pages of the manual.
+_WORDS: dict[str, FinishReason] = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed", "finish"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length"), "length"),
+    **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),
+    **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
+    **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist", "prohibited_content"), "content_filter"),
+    **dict.fromkeys(("spii", "model_armor", "image_safety", "image_prohibited_content"), "content_filter"),
+    **dict.fromkeys(("image_recitation", "error_toxic"), "content_filter"),
+    "refusal": "refusal",
+    **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),
+    **dict.fromkeys(("cancelled", "canceled", "abort", "aborted", "user_cancel"), "cancelled"),
+    **dict.fromkeys(("error", "failed", "network_error", "insufficient_system_resource", "timeout"), "error"),
+    **dict.fromkeys(("malformed_function_call", "unexpected_tool_call", "too_many_tool_calls"), "error"),
+    **dict.fromkeys(("missing_thought_signature", "malformed_response", "no_image", "image_other"), "error"),
+    **dict.fromkeys(("malformed_model_output", "malformed_tool_use"), "error"),
+}  # fmt: skip
+
+
+def is_real(word: object) -> bool:
+    """True if *word* says that something finished: `""`, `"null"` and `null` mean "not yet"."""
+    return isinstance(word, str) and word != "" and word != "null"
+
+
+def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
+    """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
+    found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
+    return cast("FinishReason", found)

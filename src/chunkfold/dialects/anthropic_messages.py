@@ -1,0 +1,265 @@
+"""
+Anthropic Messages: `message_start`, numbered content blocks, `message_delta`, `message_stop`.
+
+Blocks say themselves where they start and stop, and `index` says which one a delta belongs to. Results of tools that
+the server ran are complete in their start event. Usage comes twice, and the second time only with what has changed.
+
+Manual: docs/dialects/anthropic-messages.md. Reference: docs.anthropic.com, "Streaming Messages".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold import _json
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._usage import anthropic_usage
+from chunkfold.dialects._writer import CALLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+_START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created"})
+_DELTA = frozenset({"stop_reason", "type"})
+_ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error"})
+
+# The block types that are parts of their own kind. Results end in "_tool_result".
+_KINDS: dict[str, Kind] = {
+    "text": "text",
+    "thinking": "reasoning",
+    "redacted_thinking": "reasoning",
+    "tool_use": "tool_call",
+    "server_tool_use": "server_tool_call",
+    "mcp_tool_use": "server_tool_call",
+}
+
+
+class AnthropicMessages(Dialect):
+    """Anthropic Messages streaming, also by Bedrock, Vertex AI and compatible servers."""
+
+    name: ClassVar[str] = "anthropic-messages"
+    aliases: ClassVar[tuple[str, ...]] = ("anthropic",)
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "thinking", "partial_json")
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("type")
+        if kind == "message_start":
+            return CERTAIN if isinstance(payload.get("message"), dict) else LIKELY
+        if kind == "message":
+            return CERTAIN if isinstance(payload.get("content"), list) and "stop_reason" in payload else NO
+        if kind in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
+            return CERTAIN
+        return LIKELY if kind == "message_stop" else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._started = False
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        kind = payload.get("type")
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            handler(self, payload, frame)
+            if payload.keys() - _ENVELOPE and kind != "message":
+                self.w.extras(payload, _ENVELOPE)
+        elif error_in(payload) is not None:
+            self._error(payload, frame)
+        else:
+            self.w.unknown(str(kind or frame.event or "payload"), payload)
+
+    def _message_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        message = payload.get("message")
+        if not isinstance(message, dict):
+            message = {}
+        if self._started:
+            # Proxies repeat it, or splice in a second attempt with another id: what came so far is void.
+            self.w.reset(0, "replay")
+        self._take_message(message, frame, "message")
+
+    def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A message that was not streamed."""
+        self._take_message(payload, frame)
+        self.end_seen = True
+
+    def _take_message(self, message: dict[str, Any], frame: Frame, *path: str) -> None:
+        """The facts, and the content that a start may already hold (a continued tool call, a whole message)."""
+        w = self.w
+        w.message(
+            id=message.get("id"), model=message.get("model"), created=message.get("created"), role=message.get("role")
+        )
+        self._started = True
+        content = message.get("content")
+        for place, block in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(block, dict):
+                self._stop(self._start(place, block, frame, *path, "content", place))
+        w.usage(message.get("usage"), anthropic_usage)
+        w.extras(message, _START)
+        w.finish(0, message.get("stop_reason"))
+
+    def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        block = payload.get("content_block")
+        if isinstance(block, dict):
+            self._start(payload.get("index"), block, frame, "content_block")
+        else:
+            self.w.unknown("content_block_start", payload)
+
+    def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
+        """Open the block, or go on with it: some servers start a block again for every token."""
+        kind = str(block.get("type"))
+        slot = self.w.slot(0, index)
+        again = slot is not None and slot.open and slot.number == (index, kind)
+        if slot is None or not again or (block.get("id") and slot.id != block["id"]):
+            if slot is not None and slot.open:
+                self._stop(slot)
+            slot = self._open(index, kind, block)
+        w = self.w
+        if kind == "text":
+            w.delta(slot, block.get("text"))
+            citations = block.get("citations")
+            w.annotations(0, slot, citations if isinstance(citations, list) else [])
+        elif kind == "thinking":
+            w.delta(slot, block.get("thinking"))
+            w.update(slot, signature=block.get("signature"))
+        elif slot.kind in CALLS and block.get("input"):
+            exact = _json.raw_at(frame.data, *path, "input") if frame.data else None
+            slot.start_input = exact or _json.encode(block["input"])
+        return slot
+
+    def _open(self, index: Any, kind: str, block: dict[str, Any]) -> Slot:
+        w = self.w
+        key = {"key": index, "number": (index, kind)}
+        if kind.endswith("_tool_result"):
+            return w.start(0, "server_tool_result", **key, id=block.get("tool_use_id"), extra=_result(kind, block))
+        known = _KINDS.get(kind)
+        if known is None:
+            return w.start(0, "unknown", **key, name=kind, extra=block)
+        rest = {name: value for name, value in block.items() if name not in _BLOCK and value is not None}
+        if kind == "redacted_thinking":
+            return w.start(0, known, **key, extra={**rest, "redacted": True, "encrypted": block.get("data")})
+        if known in CALLS:
+            number = {"index": index} if isinstance(index, int) else {}
+            tool = "function" if kind == "tool_use" else kind
+            name, id_ = block.get("name"), block.get("id")
+            return w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})
+        return w.start(0, known, **key, extra=rest)
+
+    def _block_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        delta = payload.get("delta")
+        kind = delta.get("type") if isinstance(delta, dict) else None
+        handler = DELTAS.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            handler(self, payload.get("index"), delta)  # type: ignore[arg-type]
+        else:
+            self.w.unknown(str(kind or "content_block_delta"), payload)
+
+    def _text_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
+
+    def _thinking_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking"))
+
+    def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        """A whole signature: it replaces."""
+        self.w.update(self._slot(index, "reasoning", "thinking"), signature=delta.get("signature"))
+
+    def _citations_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        citation = delta.get("citation")
+        if citation:
+            self.w.annotations(0, self._slot(index, "text", "text"), [citation])
+
+    def _input_json_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        text = delta.get("partial_json")
+        if not text:
+            return
+        slot = self.w.slot(0, index)
+        if slot is None or slot.kind not in CALLS:
+            # No call was opened under this index: it goes on the last one, if there is one.
+            slot = self.w.last_call(0)
+            self.w.diagnose("orphan_delta", f"argument text for block {index!r}, which is no open call")
+        if slot is None:
+            slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
+        self.w.delta(slot, text)
+
+    def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
+        self.w.update(slot, extra={name: value for name, value in delta.items() if name != "type"})
+
+    def _slot(self, index: Any, kind: Kind, block: str) -> Slot:
+        """The block of that index and kind. One that was never started is opened by its first delta."""
+        slot = self.w.slot(0, index)
+        if slot is None or slot.kind != kind:
+            slot = self.w.start(0, kind, key=index, number=(index, block))
+        return slot
+
+    def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:
+        slot = self.w.slot(0, payload.get("index"))
+        if slot is not None:
+            self._stop(slot)
+
+    def _stop(self, slot: Slot) -> None:
+        self.w.stop(slot)
+
+    def _message_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Stop reason and usage may come in two of these; neither erases the other."""
+        delta = payload.get("delta")
+        if isinstance(delta, dict):
+            self.w.finish(0, delta.get("stop_reason"))
+            self.w.extras(delta, _DELTA)
+        self.w.usage(payload.get("usage"), anthropic_usage)
+
+    def _message_stop(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.end_seen = True
+
+    def _ping(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.ping()
+
+    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
+        error = error_in(payload)
+        self.w.error(error if error is not None else read_error(payload, raw=payload))
+
+
+_BLOCK = frozenset(
+    {"type", "id", "name", "text", "thinking", "signature", "citations", "input", "data", "index", "tool_use_id"}
+)
+
+
+def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a result part. An error is told by `is_error` or by the content's own type."""
+    content = block.get("content")
+    failed = bool(block.get("is_error")) or (
+        isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
+    )
+    rest = {name: value for name, value in block.items() if name not in ("tool_use_id", "content", "is_error")}
+    return {**rest, "type": kind, "content": content, "is_error": failed}
+
+
+HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] = {
+    "message_start": AnthropicMessages._message_start,
+    "content_block_start": AnthropicMessages._block_start,
+    "content_block_delta": AnthropicMessages._block_delta,
+    "content_block_stop": AnthropicMessages._block_stop,
+    "message_delta": AnthropicMessages._message_delta,
+    "message_stop": AnthropicMessages._message_stop,
+    "message": AnthropicMessages._whole_message,
+    "ping": AnthropicMessages._ping,
+    "vertex_event": AnthropicMessages._ping,
+    "error": AnthropicMessages._error,
+}
+
+DELTAS: dict[str, Callable[[AnthropicMessages, Any, dict[str, Any]], None]] = {
+    "text_delta": AnthropicMessages._text_delta,
+    "thinking_delta": AnthropicMessages._thinking_delta,
+    "signature_delta": AnthropicMessages._signature_delta,
+    "citations_delta": AnthropicMessages._citations_delta,
+    "input_json_delta": AnthropicMessages._input_json_delta,
+    "compaction_delta": AnthropicMessages._compaction_delta,
+}
+
+AnthropicMessages.payloads = (*HANDLERS, *DELTAS)
+DIALECT = AnthropicMessages

@@ -1,0 +1,432 @@
+"""
+OpenAI Chat Completions (`chat.completion.chunk`), and everyone who imitates it.
+
+Pieces are not numbered except for tool calls; `choices[].delta` says what is new. There are no marks for the start or
+the end of a part, the finish reason comes before the usage, and `[DONE]` ends the stream. Imitators leave out, rename
+and repeat nearly everything, so all fields are optional and each is read wherever some vendor puts it.
+
+Manual: docs/dialects/openai-chat.md. Reference: platform.openai.com/docs/api-reference/chat-streaming.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._writer import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+
+_OBJECTS = frozenset({"chat.completion.chunk", "chat.completion", "chat.completion.done", "chat.reasoning"})
+
+# Top-level fields that are read, and transport facts that are nobody's answer.
+_TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation", "p", "x_groq"})
+_CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "usage", "error", "text"})
+_MESSAGE = frozenset(
+    {
+        "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
+        "reasoning_content", "reasoning_text", "reasoning_details", "executed_tools", "citations", "index",
+    }
+)  # fmt: skip
+_CALL = frozenset({"index", "id", "type", "function", "custom"})
+
+# A field that only one vendor sends tells who serves the stream.
+_VENDORS = (
+    ("x_groq", "groq"),
+    ("prompt_filter_results", "azure"),
+    ("time_info", "cerebras"),
+    ("perf_metrics", "fireworks"),
+    ("sla_metrics", "novita"),
+    ("copilot_usage", "github-copilot"),
+    ("search_results", "perplexity"),
+    ("base_resp", "minimax"),
+    ("timings", "llamacpp"),
+    ("generationId", "vercel-gateway"),
+)
+
+# Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
+
+_PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"})
+
+
+class OpenAIChat(Dialect):
+    """OpenAI Chat Completions streaming, in all its accents."""
+
+    name: ClassVar[str] = "openai-chat"
+    aliases: ClassVar[tuple[str, ...]] = ("mistral",)
+    delta_keys: ClassVar[tuple[str, ...]] = ("content", "arguments", "reasoning_content", "reasoning", "refusal")
+    payloads: ClassVar[tuple[str, ...]] = tuple(sorted(_OBJECTS))
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("object")
+        if isinstance(kind, str) and kind in _OBJECTS:
+            return CERTAIN
+        choices = payload.get("choices")
+        if not isinstance(choices, list):
+            return NO
+        if not choices:
+            # Azure's first chunk and every usage chunk: no choices, and often no `object`.
+            return LIKELY if kind in (None, "") else NO
+        first = choices[0]
+        if not isinstance(first, dict):
+            return NO
+        if "delta" in first:
+            return CERTAIN if kind in (None, "") else LIKELY
+        return LIKELY if isinstance(first.get("message"), dict) and "output" not in payload else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._usage_seen = False
+        # The frame whose reasoning has been taken, since two fields may hold the same.
+        self._reasoning_done: Frame | None = None
+        self._executed: dict[int, dict[Any, dict[str, Any]]] = {}
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        choices = payload.get("choices")
+        groq = payload.get("x_groq")
+        groq = groq if isinstance(groq, dict) else {}
+        error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
+        if not isinstance(choices, list):
+            if error is None and not self._is_known_without_choices(payload):
+                w.unknown(str(payload.get("type") or payload.get("object") or "payload"), payload)
+                return
+            choices = []
+        if error is None or choices:
+            self._facts(payload)
+        for choice in choices:
+            if isinstance(choice, dict):
+                self._choice(choice, frame)
+            elif choice is not None:
+                w.unknown("choice", choice)
+        w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
+        self._usage_seen = self._usage_seen or bool(payload.get("usage"))
+        w.extras(payload, _TOP)
+        for key, value in groq.items():
+            if key not in ("usage", "error"):
+                w.extra(("x_groq", key), value)
+        if error is not None:
+            w.error(error)
+
+    def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
+        """A usage object, a ping, or a chunk whose choices are null. What is else without choices is not understood."""
+        if payload.get("type") in _PINGS:
+            self.w.ping()
+            return True
+        return bool(payload.get("usage")) or "choices" in payload or payload.get("object") in _OBJECTS
+
+    def _facts(self, payload: dict[str, Any]) -> None:
+        """First real values: Azure's first chunk has an empty id and model and a `created` of 0."""
+        vendor = None
+        if not self.w.knows("vendor"):
+            vendor = next((vendor for key, vendor in _VENDORS if payload.get(key)), None)
+            if vendor is None and "provider" in payload and "native_finish_reason" in str(payload.get("choices")):
+                vendor = "openrouter"
+        self.w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
+
+    def _choice(self, choice: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        index = choice.get("index")
+        index = index if isinstance(index, int) and index >= 0 else 0
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict) and any(delta.get(key) for key in delta if key != "role"):
+            self._message(index, delta, frame)
+        elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
+            # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
+            self._whole(index, message, frame)
+        elif isinstance(delta, dict):
+            w.message(role=delta.get("role"))
+        self._logprobs(index, choice.get("logprobs"))
+        w.finish(index, choice.get("finish_reason"))
+        if choice.get("usage"):
+            w.usage(choice["usage"])  # Moonshot puts it here
+        if choice.get("error"):
+            w.error(read_error(choice["error"], raw=choice))
+        w.extras(choice, _CHOICE, "choices", index)
+
+    def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
+        """What is new: in the order reasoning, text, calls, as models produce them."""
+        w = self.w
+        w.message(role=delta.get("role"))
+        for key, handle in _FIELDS.items():
+            value = delta.get(key)
+            if value is not None and value != "" and value != []:
+                handle(self, index, value, delta, frame)
+        for key, value in delta.items():
+            if key not in _MESSAGE and value not in (None, "", [], {}):
+                w.extra(("choices", index, "message", key), value)
+
+    def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
+        """The message restated: what it says replaces or fills, what it leaves out stays."""
+        w = self.w
+        if not self.w.current(index, "text") and not w.last_call(index) and not w.current(index, "reasoning"):
+            self._message(index, message, frame)
+            return
+        w.message(role=message.get("role"))
+        content = message.get("content")
+        w.restate(index, "text", content)
+        w.restate(index, "reasoning", next((message[key] for key in _REASONING if message.get(key)), None))
+        w.restate(index, "refusal", message.get("refusal"))
+        calls = message.get("tool_calls")
+        for place, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, dict):
+                self._whole_call(index, place, call)
+        for key, value in message.items():
+            if key not in _MESSAGE:
+                w.extra(("choices", index, "message", key), value)
+
+    def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
+        w = self.w
+        function = call.get("function") or call.get("custom") or {}
+        number = call.get("index", place)
+        arguments = json_text(function.get("arguments") or function.get("input"))
+        slot = w.call(index, number=number, id=call.get("id"), name=function.get("name"))
+        w.restate_call(slot, arguments)
+
+    # The fields of a delta
+
+    def _reasoning(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """
+        Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
+        Seen as an object too; its text is in it.
+        """
+        if self._reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
+            return
+        self._reasoning_done = frame
+        if isinstance(value, dict):
+            value = value.get("text") or value.get("content")
+        self.w.append(index, "reasoning", value)
+
+    def _reasoning_details(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
+        for detail in value if isinstance(value, list) else [value]:
+            if isinstance(detail, dict):
+                self._reasoning_detail(index, detail)
+
+    def _reasoning_detail(self, index: int, detail: dict[str, Any]) -> None:
+        w = self.w
+        kind = str(detail.get("type") or "reasoning.text")
+        key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
+        rest = {name: value for name, value in detail.items() if name not in _DETAIL and value not in (None, "")}
+        slot = w.slot(index, key)
+        if slot is None:
+            start = {**rest, "type": kind, **({"index": detail["index"]} if "index" in detail else {})}
+            if kind == "reasoning.summary":
+                start["summary"] = True
+            if detail.get("data"):
+                start["encrypted"] = detail["data"]
+            before = w.current(index, "reasoning")
+            slot = w.start(index, "reasoning", key=key, extra=start)
+            if before is not None and before is not slot:
+                w.stop(before)
+        elif detail.get("data"):
+            w.update(slot, extra={"encrypted": detail["data"]})
+        text = detail.get("text") or detail.get("summary")
+        w.delta(slot, text)
+        w.update(slot, signature=detail.get("signature"))
+
+    def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        if isinstance(value, str):
+            self.w.append(index, "text", value)
+            return
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str):
+                self.w.append(index, "text", item)
+            elif isinstance(item, dict):
+                _CONTENT.get(str(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
+
+    def _text_item(self, index: int, item: dict[str, Any]) -> None:
+        self.w.append(index, "text", item.get("text"))
+
+    def _thinking_item(self, index: int, item: dict[str, Any]) -> None:
+        """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
+        inner = item.get("thinking") or item.get("summary") or item.get("text") or item.get("reasoning")
+        slot: Slot | None = None
+        for piece in inner if isinstance(inner, list) else [inner]:
+            text = piece.get("text") if isinstance(piece, dict) else piece
+            slot = self.w.append(index, "reasoning", text) or slot
+            if isinstance(piece, dict) and piece.get("signature"):
+                self._sign(index, piece["signature"])
+        if item.get("signature"):
+            self._sign(index, item["signature"])
+
+    def _sign(self, index: int, signature: Any) -> None:
+        slot = self.w.current(index, "reasoning") or self.w.start(index, "reasoning")
+        self.w.update(slot, signature=signature)
+
+    def _reference_item(self, index: int, item: dict[str, Any]) -> None:
+        self.w.annotations(index, self.w.current(index, "text"), [item])
+
+    def _image_item(self, index: int, item: dict[str, Any]) -> None:
+        image = item.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else image
+        rest = {key: value for key, value in item.items() if key not in ("type", "image_url")}
+        slot = self.w.start(index, "image", extra={**rest, **_location(url)})
+        data = _inline_data(url)
+        if data is not None:
+            self.w.data(slot, data)
+        self.w.stop(slot)
+
+    def _unknown_item(self, index: int, item: dict[str, Any]) -> None:
+        if index == 0:
+            self.w.unknown(str(item.get("type") or "content"), item)
+        else:
+            self.w.extra(("choices", index, "message", "content", "-"), item)
+
+    def _refusal(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        self.w.append(index, "refusal", value)
+
+    def _images(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        for image in value if isinstance(value, list) else [value]:
+            if isinstance(image, dict):
+                self._image_item(index, image)
+
+    def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """Sound in pieces of base64, each decoded by itself, and the words beside it."""
+        if not isinstance(value, dict):
+            return
+        w = self.w
+        slot = w.slot(index, "audio")
+        if slot is None:
+            slot = w.start(index, "audio", key="audio", id=value.get("id"))
+        w.delta(slot, value.get("transcript"))
+        if value.get("data"):
+            try:
+                w.data(slot, base64.b64decode(value["data"], validate=True))
+            except (binascii.Error, ValueError, TypeError):
+                w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
+                w.unknown("audio", value)
+        rest = {key: item for key, item in value.items() if key not in ("id", "data", "transcript")}
+        w.update(slot, extra=rest)
+
+    def _tool_calls(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        for call in value if isinstance(value, list) else [value]:
+            if isinstance(call, dict):
+                self._tool_call(index, call)
+
+    def _tool_call(self, index: int, call: dict[str, Any]) -> None:
+        kind = call.get("type") or ("custom" if call.get("custom") else "function")
+        function = call.get("function") or call.get("custom") or {}
+        if not isinstance(function, dict):
+            function = {}
+        arguments = function.get("arguments")
+        if arguments is None or arguments == "":
+            arguments = function.get("input")
+        rest = {key: item for key, item in call.items() if key not in _CALL and item is not None}
+        number = call.get("index")
+        self.w.call(
+            index,
+            number=number if isinstance(number, (int, str)) else None,
+            id=call.get("id"),
+            name=function.get("name"),
+            # Some servers send the arguments as an object.
+            arguments=json_text(arguments),
+            tool_type=kind if isinstance(kind, str) else "function",
+            extra=rest,
+        )
+
+    def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """The single call of before tools, deprecated since 2023: no id, no index."""
+        if isinstance(value, dict):
+            self.w.call(
+                index,
+                number="function_call",
+                name=value.get("name"),
+                arguments=json_text(value.get("arguments")),
+                tool_type="function_call",
+            )
+
+    def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """Groq's tools that the server ran itself: first the call, later the same entry with its output."""
+        known = self._executed.setdefault(index, {})
+        for tool in value if isinstance(value, list) else ():
+            if isinstance(tool, dict):
+                number = tool.get("index", len(known))
+                known[number] = {**known.get(number, {}), **tool}
+        self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
+
+    def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        self.w.annotations(index, None, value if isinstance(value, list) else [value])
+
+    def _logprobs(self, index: int, value: Any) -> None:
+        """`{content: [...], refusal: [...]}`; Together sends one number, old servers an object of lists."""
+        if value is None:
+            return
+        if isinstance(value, dict) and ("content" in value or "refusal" in value):
+            content = value.get("content")
+            self.w.logprobs(index, content if isinstance(content, list) else [])
+            refused = value.get("refusal")
+            for item in refused if isinstance(refused, list) else ():
+                self.w.extra(("choices", index, "logprobs", "refusal", "-"), item)
+        elif isinstance(value, list):
+            self.w.logprobs(index, value)
+        else:
+            self.w.logprobs(index, [value])
+
+
+_DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
+
+
+def _details_have_text(details: Any) -> bool:
+    return isinstance(details, list) and any(
+        isinstance(detail, dict) and (detail.get("text") or detail.get("summary")) for detail in details
+    )
+
+
+def _location(url: Any) -> dict[str, Any]:
+    """Where a picture is: its media type if it stands in the URL itself, else the URL."""
+    if not isinstance(url, str):
+        return {}
+    if url.startswith("data:"):
+        head = url[5:].partition(",")[0].partition(";")[0]
+        return {"media_type": head} if _inline_data(url) is not None and head else {} if head else {"url": url}
+    return {"url": url}
+
+
+def _inline_data(url: Any) -> bytes | None:
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return None
+    head, _, body = url.partition(",")
+    if not head.endswith(";base64"):
+        return None
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+_CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {
+    "text": OpenAIChat._text_item,
+    "output_text": OpenAIChat._text_item,
+    "thinking": OpenAIChat._thinking_item,
+    "reasoning": OpenAIChat._thinking_item,
+    "reference": OpenAIChat._reference_item,
+    "image_url": OpenAIChat._image_item,
+}
+
+_FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]] = {
+    "reasoning_details": OpenAIChat._reasoning_details,
+    "reasoning_content": OpenAIChat._reasoning,
+    "reasoning": OpenAIChat._reasoning,
+    "reasoning_text": OpenAIChat._reasoning,
+    "executed_tools": OpenAIChat._executed_tools,
+    "content": OpenAIChat._content,
+    "refusal": OpenAIChat._refusal,
+    "audio": OpenAIChat._audio,
+    "images": OpenAIChat._images,
+    "annotations": OpenAIChat._annotations,
+    "citations": OpenAIChat._annotations,
+    "tool_calls": OpenAIChat._tool_calls,
+    "function_call": OpenAIChat._function_call,
+}
+
+DIALECT = OpenAIChat
