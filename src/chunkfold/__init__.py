@@ -1,1 +1,79 @@
-"""chunkfold folds the streamed output of any LLM API into the complete message."""
+"""
+chunkfold folds the streamed output of any LLM API into the complete assistant message.
+
+    response = chunkfold.fold(open("stream.sse", "rb"))
+    response.text, response.tool_calls, response.usage, response.finish_reason, response.truncated
+
+`fold` and `stream` read for you, `afold` and `astream` do so asynchronously, and a `Folder` takes the bytes that you
+read yourself.
+"""
+
+from chunkfold._decoder import Decoder
+from chunkfold._doors import AsyncStream, Stream, afold, astream, fold, stream
+from chunkfold._folder import Folder
+from chunkfold._version import __version__
+from chunkfold.accumulator import StreamAccumulator
+from chunkfold.errors import (
+    ChunkfoldError,
+    IncompleteResponse,
+    InvalidToolCall,
+    LimitExceeded,
+    MissingExtra,
+    PolicyError,
+    RestoreError,
+    UnknownDialect,
+)
+from chunkfold.limits import Limits
+from chunkfold.parts import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    Part,
+    ReasoningPart,
+    RefusalPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
+from chunkfold.policy import Policy
+from chunkfold.response import Choice, Diagnostic, Message, Response, StreamError, Usage
+
+__all__ = [
+    "AsyncStream",
+    "AudioPart",
+    "ChunkfoldError",
+    "Choice",
+    "Decoder",
+    "Diagnostic",
+    "FilePart",
+    "Folder",
+    "ImagePart",
+    "IncompleteResponse",
+    "InvalidToolCall",
+    "LimitExceeded",
+    "Limits",
+    "Message",
+    "MissingExtra",
+    "Part",
+    "Policy",
+    "PolicyError",
+    "ReasoningPart",
+    "RefusalPart",
+    "Response",
+    "RestoreError",
+    "Stream",
+    "StreamAccumulator",
+    "StreamError",
+    "TextPart",
+    "ToolCall",
+    "ToolResult",
+    "UnknownDialect",
+    "UnknownPart",
+    "Usage",
+    "__version__",
+    "afold",
+    "astream",
+    "fold",
+    "stream",
+]

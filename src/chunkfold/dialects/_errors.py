@@ -9,7 +9,7 @@ from chunkfold.response import StreamError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["error_body", "error_in", "read_error", "status_error"]
+__all__ = ["error_body", "error_in", "read_error", "retry_after_seconds", "status_error"]
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type.
@@ -186,3 +186,20 @@ def _retry_after(error: Mapping[str, Any]) -> float | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def retry_after_seconds(header: str | None, now: float | None = None) -> float | None:
+    """The seconds that a `Retry-After` header asks to wait: a number, or a date. `None` if it says neither."""
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    import time
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - (time.time() if now is None else now))
+    except (TypeError, ValueError):
+        return None

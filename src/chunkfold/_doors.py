@@ -1,0 +1,450 @@
+"""
+The doors: `fold` and `stream`, and their asynchronous twins.
+
+Each is a thin shell around a `Folder`: it reads the source, feeds the folder, and sees to it that the response is
+finalised exactly once, whichever way the caller leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from chunkfold._folder import Folder
+from chunkfold._sources import _WrongUse, open_async_source, open_source
+from chunkfold.errors import LimitExceeded
+from chunkfold.events import PartStart, TextDelta
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from chunkfold._sources import Opened
+    from chunkfold.events import Event
+    from chunkfold.limits import Limits
+    from chunkfold.policy import Policy
+    from chunkfold.response import Response, StreamError
+
+__all__ = ["AsyncStream", "Stream", "afold", "astream", "fold", "stream"]
+
+_ERROR_BODY_BYTES = 1 << 20
+
+
+def fold(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+) -> Response:
+    """
+    Fold a whole stream into the complete response.
+
+    Args:
+        source: Bytes (the body), a path, a binary file, an iterable of bytes, text or decoded payloads, or the
+            response object of an HTTP client.
+        dialect: The name of the wire dialect, or `auto` to find it out.
+        split_think_tags: Move what stands between `<think>` and `</think>` in the text to reasoning parts.
+        cumulative_deltas: True if each text is the whole text so far; `None`: as the dialect sends by default.
+        limits: Caps on what the stream may cost.
+        policy: How doubtful things are judged.
+
+    Returns:
+        The response. What was wrong in the stream is in it: look at `error`, `truncated` and the calls' `status`, or
+        call `raise_if_incomplete()`. An exception of the source is in `error`, with `origin="transport"`.
+
+    Raises:
+        TypeError: If *source* is nothing that can be folded; the message names the remedy.
+        UnknownDialect: If no dialect has that name.
+        LimitExceeded: If a limit is passed; it carries the response so far.
+        OSError: If *source* is a path that cannot be opened.
+    """
+    folder = Folder(
+        dialect,
+        split_think_tags=split_think_tags,
+        cumulative_deltas=cumulative_deltas,
+        limits=limits,
+        policy=policy,
+    )
+    opened = open_source(source)
+    try:
+        if opened.is_failure:
+            return _failed(folder, opened, _all_of(opened.pieces))
+        pieces = opened.pieces
+        while True:
+            try:
+                piece = next(pieces)
+            except StopIteration:
+                return folder.close()
+            except _WrongUse:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever the transport raises is told in the response
+                return folder.close(error)
+            folder.feed(_piece(piece), events=False)
+    finally:
+        _close_quietly(opened)
+
+
+async def afold(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+) -> Response:
+    """As `fold`, for asynchronous sources and everything that `fold` takes."""
+    folder = Folder(
+        dialect,
+        split_think_tags=split_think_tags,
+        cumulative_deltas=cumulative_deltas,
+        limits=limits,
+        policy=policy,
+    )
+    opened = open_async_source(source)
+    try:
+        if opened.is_failure:
+            return _failed(folder, opened, await _all_of_async(opened.pieces))
+        while True:
+            try:
+                piece = await _next_of(opened.pieces)
+            except (StopIteration, StopAsyncIteration):
+                return folder.close()
+            except _WrongUse:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever the transport raises is told in the response
+                return folder.close(error)
+            folder.feed(_piece(piece), events=False)
+    finally:
+        await _aclose_quietly(opened)
+
+
+def stream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+) -> Stream:
+    """
+    Iterate over the events of a stream while it is folded.
+
+        with chunkfold.stream(response) as events:
+            for event in events:
+                ...
+        message = events.response().message
+
+    Arguments and errors are those of `fold`, but an exception of the source is raised again, unchanged, when the
+    events that it ended have been handed out.
+    """
+    folder = Folder(
+        dialect,
+        split_think_tags=split_think_tags,
+        cumulative_deltas=cumulative_deltas,
+        limits=limits,
+        policy=policy,
+    )
+    return Stream(folder, open_source(source))
+
+
+def astream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+) -> AsyncStream:
+    """As `stream`, for `async with` and `async for`. `response()` is a plain method and never waits."""
+    folder = Folder(
+        dialect,
+        split_think_tags=split_think_tags,
+        cumulative_deltas=cumulative_deltas,
+        limits=limits,
+        policy=policy,
+    )
+    return AsyncStream(folder, open_async_source(source))
+
+
+class _Events:
+    """What both streams share: the events that wait, and the one time that the response is finalised."""
+
+    def __init__(self, folder: Folder, opened: Opened) -> None:
+        self._folder = folder
+        self._opened = opened
+        self._waiting: deque[Event] = deque()
+        self._failure: BaseException | None = None
+        self._over = False
+
+    def response(self) -> Response:
+        """The response so far: a snapshot while the stream is open, the complete one after its end. It never waits."""
+        return self._folder.snapshot()
+
+    def _feed(self, piece: Any) -> None:
+        try:
+            self._waiting.extend(self._folder.feed(_piece(piece)))
+        except LimitExceeded as breach:
+            self._waiting.extend(breach.events)
+            self._failure = breach
+            self._over = True
+        except BaseException:
+            self._finish(cancelled=True)
+            raise
+
+    def _finish(self, error: Exception | StreamError | None = None, *, cancelled: bool = False) -> None:
+        """The source has ended, in one way or another."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            reason = GeneratorExit() if cancelled else error
+            self._waiting.extend(self._folder.finish(reason))
+        except LimitExceeded as breach:
+            self._waiting.extend(breach.events)
+            self._failure = breach
+        if isinstance(error, Exception):
+            self._failure = error
+
+    def _fail(self, body: bytes) -> None:
+        """The server answered with an error instead of a stream."""
+        self._finish(_status_error(self._opened, body))
+
+    def _take(self) -> Event | None:
+        """The next event that waits; when there is none and something has failed, that is raised."""
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        return None
+
+
+class Stream(_Events):
+    """
+    An iterator of events and a context manager; `response()` has what has been folded so far.
+
+    The response is finalised exactly once: at the end, at an exception of the source, on leaving the `with` block, at
+    `close()`, or when the stream is collected. A `break` outside `with` leaves it open to be continued.
+    """
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        while True:
+            event = self._take()
+            if event is not None:
+                return event
+            if self._over:
+                raise StopIteration
+            self._read()
+
+    def _read(self) -> None:
+        if self._opened.is_failure:
+            self._fail(_all_of(self._opened.pieces))
+            return
+        try:
+            piece = next(self._opened.pieces)
+        except StopIteration:
+            self._finish()
+            _close_quietly(self._opened)
+        except _WrongUse:
+            self.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - raised again when the last events are out
+            self._finish(error)
+            _close_quietly(self._opened)
+        except BaseException:
+            self.close()
+            raise
+        else:
+            self._feed(piece)
+
+    def text(self) -> Iterator[str]:
+        """The answer text alone, piece by piece: what `response().text` will be."""
+        is_text = _AnswerText()
+        for event in self:
+            if is_text.has(event):
+                yield event.text  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
+        if not self._over:
+            self._finish(cancelled=True)
+            self._waiting.clear()
+            self._failure = None
+        _close_quietly(self._opened)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_over", True):
+            self.close()
+
+
+class AsyncStream(_Events):
+    """
+    The asynchronous twin of `Stream`: `async with`, `async for`, `aclose()`.
+
+    One that is collected without having been closed finalises its response, drops its source and warns with
+    ResourceWarning, since a source cannot be awaited there.
+    """
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while True:
+            event = self._take()
+            if event is not None:
+                return event
+            if self._over:
+                raise StopAsyncIteration
+            await self._read()
+
+    async def _read(self) -> None:
+        if self._opened.is_failure:
+            self._fail(await _all_of_async(self._opened.pieces))
+            return
+        try:
+            piece = await _next_of(self._opened.pieces)
+        except (StopIteration, StopAsyncIteration):
+            self._finish()
+            await _aclose_quietly(self._opened)
+        except _WrongUse:
+            await self.aclose()
+            raise
+        except Exception as error:  # noqa: BLE001 - raised again when the last events are out
+            self._finish(error)
+            await _aclose_quietly(self._opened)
+        except BaseException:
+            self._finish(cancelled=True)
+            await _aclose_quietly(self._opened)
+            raise
+        else:
+            self._feed(piece)
+
+    async def text(self) -> AsyncIterator[str]:
+        """The answer text alone, piece by piece: what `response().text` will be."""
+        is_text = _AnswerText()
+        async for event in self:
+            if is_text.has(event):
+                yield event.text  # type: ignore[union-attr]
+
+    async def aclose(self) -> None:
+        """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
+        if not self._over:
+            self._finish(cancelled=True)
+            self._waiting.clear()
+            self._failure = None
+        await _aclose_quietly(self._opened)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_over", True):
+            import warnings
+
+            self._finish(cancelled=True)
+            warnings.warn(f"{self!r} was not closed: use 'async with' or aclose()", ResourceWarning, stacklevel=1)
+
+
+class _AnswerText:
+    """Tells the text of the answer from other text, such as the transcript of an audio."""
+
+    def __init__(self) -> None:
+        self._others: set[int] = set()
+
+    def has(self, event: Event) -> bool:
+        if isinstance(event, PartStart) and event.choice == 0 and event.kind != "text":
+            self._others.add(event.index)
+        return isinstance(event, TextDelta) and event.choice == 0 and event.index not in self._others
+
+
+def _piece(piece: Any) -> Any:
+    """A piece of an iterable as the folder takes it: bytes or a payload."""
+    if isinstance(piece, str):
+        return piece.encode("utf-8", "surrogatepass")
+    if isinstance(piece, (bytes, bytearray, memoryview, Mapping)):
+        return piece
+    raise TypeError(f"the source gave a {type(piece).__name__}; expected bytes, text or payloads (mappings)")
+
+
+async def _next_of(pieces: Any) -> Any:
+    if hasattr(pieces, "__anext__"):
+        return await pieces.__anext__()
+    try:
+        return next(pieces)
+    except StopIteration:
+        raise StopAsyncIteration from None
+
+
+def _failed(folder: Folder, opened: Opened, body: bytes) -> Response:
+    return folder.close(_status_error(opened, body))
+
+
+def _status_error(opened: Opened, body: bytes) -> StreamError:
+    """The error of an HTTP response with a status of 400 and over."""
+    from chunkfold import _json
+    from chunkfold.dialects._errors import retry_after_seconds, status_error
+
+    try:
+        said: Any = _json.decode(body)[0]
+    except ValueError:
+        said = body.decode(errors="replace")[:200]
+    return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
+
+
+def _all_of(pieces: Iterator[Any]) -> bytes:
+    """The body of an error, as far as it can be read and within reason."""
+    body = bytearray()
+    with contextlib.suppress(Exception):  # the status says enough
+        for piece in pieces:
+            body += piece
+            if len(body) > _ERROR_BODY_BYTES:
+                break
+    return bytes(body)
+
+
+async def _all_of_async(pieces: Any) -> bytes:
+    body = bytearray()
+    with contextlib.suppress(Exception):  # the status says enough
+        while len(body) <= _ERROR_BODY_BYTES:
+            body += await _next_of(pieces)
+    return bytes(body)
+
+
+def _close_quietly(opened: Opened) -> None:
+    """Close a source once. What closing raises helps nobody: the response is complete."""
+    close, opened.close = opened.close, None
+    if close is not None:
+        with contextlib.suppress(Exception):
+            close()
+
+
+async def _aclose_quietly(opened: Opened) -> None:
+    close, opened.close = opened.close, None
+    if close is not None:
+        with contextlib.suppress(Exception):
+            waiting = close()
+            if hasattr(waiting, "__await__"):
+                await waiting

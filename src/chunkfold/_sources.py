@@ -1,0 +1,220 @@
+"""
+What callers hold in their hands, as an iterator of pieces.
+
+A source is bytes, a path, a binary file, an iterable, or the response object of an HTTP client, which is known by its
+shape: no client is imported. What cannot be meant is a TypeError that names the remedy.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Opened", "open_async_source", "open_source"]
+
+_READ = 64 << 10
+
+
+class Opened:
+    """An opened source: its pieces, how to close it, and the HTTP status if it has one."""
+
+    def __init__(
+        self,
+        pieces: Iterator[Any] | AsyncIterator[Any],
+        close: Callable[[], Any] | None = None,
+        *,
+        status: int | None = None,
+        retry_after: str | None = None,
+    ) -> None:
+        self.pieces: Any = pieces
+        self.close = close
+        self.status = status
+        self.retry_after = retry_after
+
+    @property
+    def is_failure(self) -> bool:
+        """True if an HTTP server answered with an error instead of a stream."""
+        return self.status is not None and self.status >= 400
+
+
+def open_source(source: Any) -> Opened:
+    """
+    The pieces of *source*: bytes and payloads, in order.
+
+    Raises:
+        TypeError: If it is nothing that can be read here; the message says what to do instead.
+        OSError: If it is a path that cannot be opened.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Opened(iter((bytes(source),)))
+    if isinstance(source, str):
+        _refuse_content(source)
+    if isinstance(source, (str, os.PathLike)):
+        file = open(source, "rb", buffering=0)  # noqa: SIM115 - closed by whoever closes the source
+        return Opened(_read_file(file), file.close)
+    if isinstance(source, Mapping):
+        return Opened(iter((source,)))
+    response = _http_response(source)
+    if response is not None:
+        return response
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+    if isinstance(source, io.IOBase):
+        return Opened(_read_file(source))
+    _refuse_async(source)
+    if isinstance(source, Iterable):
+        pieces = iter(source)
+        return Opened(pieces, _closer(source) or _closer(pieces))
+    if callable(getattr(source, "read", None)):
+        return Opened(_read_file(source))
+    raise TypeError(
+        f"cannot fold a {type(source).__name__}: give bytes, a path, a binary file, a response, or an iterable of these"
+    )
+
+
+def open_async_source(source: Any) -> Opened:
+    """As `open_source`, for async sources too; the pieces of either may be asynchronous."""
+    if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike, Mapping)):
+        return open_source(source)
+    response = _async_http_response(source)
+    if response is not None:
+        return response
+    if isinstance(source, AsyncIterable):
+        pieces = source.__aiter__()
+        close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
+        return Opened(pieces, close)
+    return open_source(source)
+
+
+def _refuse_content(text: str) -> None:
+    if "\n" in text or text.startswith(("{", "[", "data:")):
+        raise TypeError("a str is the path of a file, never content; for content give bytes: .encode()")
+
+
+def _refuse_async(source: Any) -> None:
+    if hasattr(source, "__await__") or hasattr(source, "cr_frame"):
+        close = getattr(source, "close", None)
+        if callable(close):
+            close()
+        raise TypeError("this is a coroutine that was not awaited: await it first and fold what it gives")
+    if isinstance(source, AsyncIterable):
+        raise TypeError("this source is asynchronous: use afold() or astream()")
+
+
+def _closer(source: Any) -> Callable[[], Any] | None:
+    close = getattr(source, "close", None)
+    return close if callable(close) else None
+
+
+def _read_file(file: Any) -> Iterator[bytes]:
+    """What a binary file has at hand at each read, so that a pipe is not waited for."""
+    read = getattr(file, "read1", None) or file.read
+    while True:
+        data = read(_READ)
+        if isinstance(data, str):
+            raise _WrongUse("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+        if data is None:  # a non-blocking file with nothing to give yet
+            continue
+        if not data:
+            return
+        yield data
+
+
+class _WrongUse(TypeError):
+    """A TypeError that is the caller's and no fault of the transport."""
+
+
+# HTTP responses
+
+
+def _http_response(source: Any) -> Opened | None:
+    """The response of requests, urllib3, httpx, `urllib.request`: decoded content, as it arrives."""
+    status = getattr(source, "status_code", None)
+    if not isinstance(status, int):
+        status = getattr(source, "status", None)
+    headers = getattr(source, "headers", None)
+    if not isinstance(status, int) or headers is None:
+        return None
+    facts = {"status": status, "retry_after": _header(headers, "retry-after")}
+    if callable(getattr(source, "iter_bytes", None)):  # httpx
+        if _is_async_httpx(source):
+            raise TypeError("this response is of an asynchronous client: use afold() or astream()")
+        return Opened(source.iter_bytes(), _closer(source), **facts)
+    if callable(getattr(source, "iter_content", None)):  # requests
+        return Opened(_requests_pieces(source), _closer(source), **facts)
+    if callable(getattr(source, "stream", None)):  # urllib3
+        return Opened(_urllib3_pieces(source), _closer(source), **facts)
+    if hasattr(getattr(source, "content", None), "iter_any"):  # aiohttp
+        raise TypeError("this response is of an asynchronous client: use afold() or astream()")
+    if callable(getattr(source, "read", None)):  # urllib.request
+        pieces = _decoded(_read_file(source), _header(headers, "content-encoding"))
+        return Opened(pieces, _closer(source), **facts)
+    return None
+
+
+def _async_http_response(source: Any) -> Opened | None:
+    """The response of an asynchronous httpx or aiohttp client."""
+    headers = getattr(source, "headers", None)
+    if headers is None:
+        return None
+    retry_after = _header(headers, "retry-after")
+    status = getattr(source, "status_code", None)
+    if isinstance(status, int) and callable(getattr(source, "aiter_bytes", None)):
+        if not _is_async_httpx(source):
+            return None
+        return Opened(source.aiter_bytes(), source.aclose, status=status, retry_after=retry_after)
+    content, status = getattr(source, "content", None), getattr(source, "status", None)
+    if isinstance(status, int) and hasattr(content, "iter_any"):
+        return Opened(content.iter_any(), _closer(source), status=status, retry_after=retry_after)
+    return None
+
+
+def _is_async_httpx(source: Any) -> bool:
+    body = getattr(source, "stream", None)
+    return hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
+
+
+def _requests_pieces(source: Any) -> Iterator[bytes]:
+    """Through urllib3's reader where it is still open, since `iter_content` waits for full chunks."""
+    raw = getattr(source, "raw", None)
+    if raw is not None and callable(getattr(raw, "stream", None)) and getattr(source, "_content", None) is False:
+        return _urllib3_pieces(raw)
+    pieces: Iterator[bytes] = source.iter_content(_READ)
+    return pieces
+
+
+def _urllib3_pieces(raw: Any) -> Iterator[bytes]:
+    if getattr(raw, "chunked", False) or not callable(getattr(raw, "read1", None)):
+        yield from raw.stream(_READ, decode_content=True)
+        return
+    while True:
+        data = raw.read1(_READ, decode_content=True)
+        if not data:
+            return
+        yield data
+
+
+def _decoded(pieces: Iterator[bytes], encoding: str | None) -> Iterator[bytes]:
+    """Undo gzip or deflate, which `urllib.request` leaves on."""
+    if encoding is None or encoding.lower() not in ("gzip", "x-gzip", "deflate"):
+        yield from pieces
+        return
+    import zlib
+
+    decoder = zlib.decompressobj(wbits=47)  # gzip or zlib, found out from the header
+    for piece in pieces:
+        yield decoder.decompress(piece)
+    yield decoder.flush()
+
+
+def _header(headers: Any, name: str) -> str | None:
+    get = getattr(headers, "get", None)
+    if not callable(get):
+        return None
+    value = get(name) or get(name.title())
+    return value if isinstance(value, str) else None
