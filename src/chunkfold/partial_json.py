@@ -8,7 +8,8 @@ never looked at again. Three things make that cheap where pieces are a few chara
   that run in C. A growing string is a list of such pieces, joined when it ends or when somebody looks.
 - The tree under construction only grows, and holds nothing unfinished but containers. What is handed
   out is a copy of the containers still open, one inside the other; the finished ones are shared.
-- Nothing is told that nobody asked for: without `events` no path is ever made.
+- Nothing is told that nobody asked for: without `events` no path is ever made. With them, each value
+  costs the length of its path, which is bounded by `depth`.
 
 What is accepted is what `json.loads` accepts, without `NaN` and `Infinity`. A text is wrong at the
 first character after which no JSON text could follow, so its place does not depend on the cutting.
@@ -244,7 +245,7 @@ class PartialJSON(Generic[Event]):
 
     @property
     def offset(self) -> int:
-        """Characters fed so far. While it stays the same, so does `value`."""
+        """Characters fed so far. Until `close`, `value` is the same while this is."""
         return self._offset
 
     @property
@@ -298,8 +299,8 @@ class PartialJSON(Generic[Event]):
         as soon as they begin, other values when they are complete and cannot go on.
 
         What was handed out never changes. It shares its finished containers with later values, so do not
-        change it yourself. Reading costs a copy of each container still open, the top level of it only, and of the open
-        string if one has grown; after no news it costs nothing.
+        change it yourself. Reading costs a copy of each container still open, the top level of it only, and of
+        the open string (or with `unsure`, number); after no news it costs nothing.
         """
         if self._seen != self._offset and self._state < _FAILED:
             self._shown = UNSET  # the last reference to the joined text may be ours: then it grows in place
