@@ -42,8 +42,8 @@ from chunkfold.response import Choice, Diagnostic, Message, Response, StreamErro
 __all__ = [
     "AsyncStream",
     "AudioPart",
-    "ChunkfoldError",
     "Choice",
+    "ChunkfoldError",
     "Decoder",
     "Diagnostic",
     "FilePart",

@@ -55,7 +55,7 @@ def open_source(source: Any) -> Opened:
     if isinstance(source, str):
         _refuse_content(source)
     if isinstance(source, (str, os.PathLike)):
-        file = open(source, "rb", buffering=0)  # noqa: SIM115 - closed by whoever closes the source
+        file = open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by whoever closes the source
         return Opened(_read_file(file), file.close)
     if isinstance(source, Mapping):
         return Opened(iter((source,)))
@@ -140,7 +140,7 @@ def _http_response(source: Any) -> Opened | None:
     headers = getattr(source, "headers", None)
     if not isinstance(status, int) or headers is None:
         return None
-    facts = {"status": status, "retry_after": _header(headers, "retry-after")}
+    facts: dict[str, Any] = {"status": status, "retry_after": _header(headers, "retry-after")}
     if callable(getattr(source, "iter_bytes", None)):  # httpx
         if _is_async_httpx(source):
             raise TypeError("this response is of an asynchronous client: use afold() or astream()")
@@ -168,7 +168,8 @@ def _async_http_response(source: Any) -> Opened | None:
         if not _is_async_httpx(source):
             return None
         return Opened(source.aiter_bytes(), source.aclose, status=status, retry_after=retry_after)
-    content, status = getattr(source, "content", None), getattr(source, "status", None)
+    content: Any = getattr(source, "content", None)
+    status = getattr(source, "status", None)
     if isinstance(status, int) and hasattr(content, "iter_any"):
         return Opened(content.iter_any(), _closer(source), status=status, retry_after=retry_after)
     return None

@@ -26,7 +26,7 @@ DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgument
 read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
 _write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
-# After so many templates in a row that no frame fitted, learning is tried only now and then: some servers vary a
+# After so many templates of one part that no frame fitted, learning is tried only now and then: some servers vary a
 # number in every frame, and looking for what stays costs as much as reading.
 _HOPELESS = 8
 _NOW_AND_THEN = 64
@@ -52,12 +52,13 @@ class Template:
 class Templates:
     """The templates that are in force: one for text, or one for each open tool call."""
 
-    __slots__ = ("_keys", "_learned", "_tries", "by_before", "by_read", "lengths", "read_lengths")
+    __slots__ = ("_in_vain", "_keys", "_tries", "by_before", "by_read", "lengths", "read_lengths")
 
     def __init__(self) -> None:
         self._keys: tuple[bytes, ...] = ()
-        self._learned = 0
         self._tries = 0
+        # By part, how many templates were made since one fitted.
+        self._in_vain: dict[tuple[int, int], int] = {}
         self.by_before: dict[bytes, Template] = {}
         self.by_read: dict[bytes, Template] = {}
         self.lengths: tuple[int, ...] = ()
@@ -76,14 +77,18 @@ class Templates:
 
     def hit(self) -> None:
         """A template fitted: learning is worth while."""
-        self._learned = 0
+        if self._in_vain:
+            self._in_vain = {}
 
     def learn(self, event: Any, data: bytes, read: bytes | None) -> None:
         """Remember the frame *data* that meant *event*, and the whole *read* if it held nothing else."""
         self._tries += 1
-        if self._learned > _HOPELESS and self._tries % _NOW_AND_THEN:
+        part = (event.choice, event.index)
+        vain = self._in_vain.get(part, 0)
+        if vain > _HOPELESS and self._tries % _NOW_AND_THEN:
             self.clear()
             return
+        self._in_vain[part] = vain + 1
         literal = _write(event.text)
         at = data.find(literal)
         # Once only: else it cannot be told which of the two is the delta.
@@ -95,7 +100,6 @@ class Templates:
         ):
             self.clear()
         template = Template(event, data[:at], data[at + len(literal) :])
-        self._learned += 1
         self.by_before[template.before] = template
         self.lengths = tuple({len(before) for before in self.by_before})
         if read is not None:

@@ -109,9 +109,7 @@ _NO_DEFAULT = object()
 def _defaults(cls: type[Value]) -> tuple[Any, ...]:
     found = _DEFAULTS.get(cls)
     if found is None:
-        given: list[Any] = []
-        for default in cls.__struct_defaults__:
-            given.append(default.factory() if hasattr(default, "factory") else default)
+        given = [default.factory() if hasattr(default, "factory") else default for default in cls.__struct_defaults__]
         required = len(cls.__struct_fields__) - len(given)
         found = _DEFAULTS[cls] = (*[_NO_DEFAULT] * required, *given)
     return found

@@ -36,8 +36,8 @@ from chunkfold.events import (
 )
 from chunkfold.limits import Limits
 from chunkfold.parts import (
-    AudioPart,
     CLASSES,
+    AudioPart,
     FilePart,
     ImagePart,
     ReasoningPart,

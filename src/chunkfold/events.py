@@ -215,8 +215,8 @@ class MessageReset(_Event, frozen=True):
 
     type: ClassVar[str] = "message_reset"
 
-    from_part: int = 0
-    reason: Literal["replay", "step", "attempt"] = "replay"
+    from_part: int
+    reason: Literal["replay", "step", "attempt"]
 
 
 class ErrorEvent(_Event, frozen=True):
@@ -270,7 +270,7 @@ class MessageStop(_Event, frozen=True):
 
     type: ClassVar[str] = "message_stop"
 
-    ended: Ended = "eof"
+    ended: Ended
 
 
 Event: TypeAlias = (
@@ -322,7 +322,7 @@ def event_from_json(text: str | bytes) -> Event:
 
 
 def is_output(event: Event) -> bool:
-    """True if a person or a program gets something from *event*: text, reasoning, arguments or data that is not empty."""
+    """True if a person or program gets something from *event*: text, reasoning, arguments or data that is not empty."""
     if isinstance(event, (TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta)):
         return event.text != ""
     return isinstance(event, DataDelta) and event.data != b""

@@ -459,7 +459,7 @@ class PartialJSON(Generic[Event]):
                     state = _TEXT
                     parts = self._parts = []
                     told = 0
-                elif c == "{" or c == "[":  # noqa: PLR1714 - runs for every value
+                elif c == "{" or c == "[":
                     if len(stack) == self._depth:
                         wrong = f"more than {self._depth} objects and arrays open"
                         break

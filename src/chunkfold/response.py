@@ -59,7 +59,7 @@ class Usage(Value, frozen=True):
     @classmethod
     def sum(cls, usages: Iterable[Usage | None]) -> Usage:
         """The usage of several whole responses together. A count is `None` only if none of them reports it."""
-        totals: dict[str, int] = {}
+        totals: dict[str, Any] = {}
         for usage in usages:
             if usage is None:
                 continue
@@ -192,7 +192,7 @@ class Choice(Value, frozen=True):
         return Message(self.role, self.parts)
 
 
-def _joined(parts: tuple[Part, ...], cls: type[TextPart] | type[RefusalPart]) -> str:
+def _joined(parts: tuple[Part, ...], cls: type[TextPart | RefusalPart]) -> str:
     texts = [part.text for part in parts if isinstance(part, cls)]
     return texts[0] if len(texts) == 1 else "".join(texts)
 

@@ -17,13 +17,14 @@ __all__ = ["finish_reason", "is_real"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed", "finish"), "stop"),
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token"), "stop"),
+    **dict.fromkeys(("complete", "completed", "finish"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length"), "length"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),
     **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
-    **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist", "prohibited_content"), "content_filter"),
-    **dict.fromkeys(("spii", "model_armor", "image_safety", "image_prohibited_content"), "content_filter"),
+    **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist"), "content_filter"),
+    **dict.fromkeys(("prohibited_content", "spii", "model_armor", "image_safety", "image_prohibited_content"), "content_filter"),
     **dict.fromkeys(("image_recitation", "error_toxic"), "content_filter"),
     "refusal": "refusal",
     **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),

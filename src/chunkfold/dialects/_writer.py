@@ -142,7 +142,7 @@ class Writer:
         self._cumulative = cumulative
 
     def is_plain(self, choice: int, index: int) -> bool:
-        """True if deltas to that part are written as they come, so that frames equal around other text mean the same."""
+        """True if deltas to that part are written as they come: frames equal around other text mean the same."""
         if self._think or self._cumulative or self.careful:
             return False
         slot = self._choices[choice].slots[index]
@@ -153,7 +153,7 @@ class Writer:
     def message(
         self,
         *,
-        id: Any = None,  # noqa: A002 - the field's name
+        id: Any = None,
         model: Any = None,
         created: Any = None,
         role: Any = None,
@@ -165,11 +165,10 @@ class Writer:
             if (not created or "created" in facts) and (not role or "role" in facts):
                 if not vendor or "vendor" in facts:
                     return
-        new: dict[str, Any] = {}
         given = (("id", id), ("model", model), ("role", role), ("vendor", vendor))
-        for key, value in given:
-            if value and isinstance(value, str) and key not in facts:
-                new[key] = value
+        new: dict[str, Any] = {
+            key: value for key, value in given if value and isinstance(value, str) and key not in facts
+        }
         if created and isinstance(created, (int, float, str)) and "created" not in facts:
             new["created"] = created
         if new or not facts:
@@ -306,14 +305,14 @@ class Writer:
         choice: int,
         *,
         number: Hashable = None,
-        id: Any = None,  # noqa: A002 - the field's name
+        id: Any = None,
         name: Any = None,
         arguments: Any = None,
         tool_type: str = "function",
         server_side: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> Slot:
-        """A fragment of a tool call: finds the call that it belongs to, or opens it. *number* is the provider's index."""
+        """A fragment of a tool call: find the call that it belongs to, or open it. *number* is the provider's index."""
         state = self._choice(choice)
         id = id if isinstance(id, str) and id else None  # noqa: A001
         name = name if isinstance(name, str) and name else None
@@ -334,7 +333,7 @@ class Writer:
         number: Hashable,
         id: str | None,
         name: str | None,
-        text: str,  # noqa: A002
+        text: str,
     ) -> Slot | None:
         """Rule 3. `None`: this fragment opens a new call."""
         if number is not None:
@@ -358,7 +357,7 @@ class Writer:
         return None if self._begins_anew(state, slot, id, name, text) else slot
 
     @staticmethod
-    def _begins_anew(state: _Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:  # noqa: A002
+    def _begins_anew(state: _Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:
         """Without any ids, a name with argument text of its own after a complete object is a new call."""
         if state.any_id or id is not None or name is None or not text:
             return False
@@ -368,7 +367,7 @@ class Writer:
         self,
         choice: int,
         number: Hashable,
-        id: str | None,  # noqa: A002
+        id: str | None,
         name: str | None,
         tool_type: str,
         server_side: bool,
@@ -387,7 +386,7 @@ class Writer:
         slot: Slot,
         id: str | None,
         name: str | None,
-        extra: Mapping[str, Any] | None,  # noqa: A002
+        extra: Mapping[str, Any] | None,
     ) -> None:
         """Take what a later fragment says about a call: an id or a name that came late, pieces of a name."""
         new_id = id if id is not None and slot.id is None else None
@@ -417,7 +416,7 @@ class Writer:
         kind: Kind,
         *,
         key: Hashable = None,
-        id: Any = None,  # noqa: A002 - the field's name
+        id: Any = None,
         name: Any = None,
         tool_type: str | None = None,
         number: Hashable = None,
@@ -500,7 +499,7 @@ class Writer:
         self,
         slot: Slot,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,
         name: str | None = None,
         signature: Any = None,
         extra: Mapping[str, Any] | None = None,

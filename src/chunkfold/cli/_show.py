@@ -1,0 +1,194 @@
+"""
+What the command shows: the text as it arrives, one JSON object, or the events.
+
+Standard output gets what was asked for and nothing else; all about it goes to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from chunkfold import _json
+from chunkfold.events import (
+    Event,
+    PartStart,
+    PartUpdate,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+    is_output,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chunkfold.cli import _File
+    from chunkfold.response import Response
+
+__all__ = ["Events", "Live", "Record", "Show"]
+
+_READ = 64 << 10
+_LONG = 1 << 20
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+# What a model writes must not steer the terminal: control characters are shown as their pictures.
+_HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+
+
+class Show:
+    """How one source is shown."""
+
+    def __init__(self, name: str, *, several: bool) -> None:
+        self.name = name
+        self.several = several
+
+    def watch(self, source: _File) -> Iterator[bytes]:
+        """The pieces of *source*; a long file shows how far it is, if somebody is looking."""
+        size = source.size or 0
+        bar = size > _LONG and sys.stderr.isatty()
+        done = 0
+        while data := source.read(_READ):
+            yield data
+            done += len(data)
+            if bar:
+                print(f"\r{self.name}: {100 * done // size} %", end="", file=sys.stderr, flush=True)
+        if bar:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def event(self, event: Event) -> None:
+        """Show one event."""
+
+    def end(self, response: Response) -> None:
+        """Show the response."""
+
+
+class Record(Show):
+    """The response as one JSON object on one line."""
+
+    def end(self, response: Response) -> None:
+        _out(_json.encode(response.record(self.name)) + "\n")
+
+
+class Events(Show):
+    """The events as they are decoded, one JSON object a line."""
+
+    def event(self, event: Event) -> None:
+        _out(event.to_json() + "\n")
+
+
+class Live(Show):
+    """The text as it arrives; reasoning dimmed, calls named, and a closing line."""
+
+    def __init__(self, name: str, *, several: bool) -> None:
+        super().__init__(name, several=several)
+        self._to_person = sys.stdout.isatty()
+        self._colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        self._begun = time.monotonic()
+        self._first: float | None = None
+        self._last_text = ""
+        # What standard error has on its open line: reasoning that a text must not run into.
+        self._open_line = False
+        self._texts: set[tuple[int, int]] = set()
+        self._unnamed: set[tuple[int, int]] = set()
+        if several:
+            self._note(f"==> {name} <==")
+
+    def watch(self, source: _File) -> Iterator[bytes]:
+        if source.size is not None:
+            yield from super().watch(source)
+            return
+        while data := source.read(_READ):
+            yield data
+
+    def event(self, event: Event) -> None:
+        if self._first is None and is_output(event):
+            self._first = time.monotonic()
+        if isinstance(event, (TextDelta, RefusalDelta)) and event.choice == 0:
+            self._text(event.text)
+        elif isinstance(event, ReasoningDelta) and event.choice == 0:
+            self._aside(event.text)
+        elif isinstance(event, PartStart) and event.kind in ("tool_call", "server_tool_call"):
+            if event.name:
+                self._call(event.name, event.choice)
+            else:
+                self._unnamed.add((event.choice, event.index))
+        elif isinstance(event, PartUpdate) and event.name and (event.choice, event.index) in self._unnamed:
+            self._unnamed.discard((event.choice, event.index))
+            self._call(event.name, event.choice)
+
+    def end(self, response: Response) -> None:
+        if self._to_person and self._last_text and not self._last_text.endswith("\n"):
+            _out("\n")
+        for call in response.tool_calls:
+            if not call.is_usable:
+                self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
+        if response.error is not None:
+            error = response.error
+            self._note(f"! {error.origin} error: {error.type or error.code or ''}: {error.message or ''}".rstrip(": "))
+        if response.truncated:
+            self._note("! truncated: the stream ended before the server said that it was done")
+        self._note(self._summary(response))
+
+    def _summary(self, response: Response) -> str:
+        """Model, finish reason, tokens, time to first output, rate."""
+        facts = [response.model or response.dialect or "no model", response.finish_reason or "no finish reason"]
+        usage = response.usage
+        if usage is not None:
+            facts.append(f"{_number(usage.input_tokens)} in, {_number(usage.output_tokens)} out")
+        if self._first is not None and self.name == "-":
+            facts.append(f"first output after {self._first - self._begun:.2f} s")
+            took = time.monotonic() - self._first
+            if usage is not None and usage.output_tokens and took > 0.01:
+                facts.append(f"{usage.output_tokens / took:.0f} tokens/s")
+        return " · ".join(facts)
+
+    def _text(self, text: str) -> None:
+        if self._open_line:
+            self._err("\n")
+        _out(text.translate(_HARMLESS) if self._to_person else text)
+        sys.stdout.flush()
+        self._last_text = text
+
+    def _aside(self, text: str) -> None:
+        if not self._open_line and self._last_text and self._to_person and not self._last_text.endswith("\n"):
+            _out("\n")
+            self._last_text = "\n"
+        self._err(text)
+
+    def _call(self, name: str, choice: int) -> None:
+        if choice == 0:
+            self._note(f"→ {name}()")
+
+    def _note(self, line: str) -> None:
+        if self._open_line:
+            self._err("\n")
+        if self._to_person and self._last_text and not self._last_text.endswith("\n"):
+            _out("\n")
+            self._last_text = "\n"
+        sys.stdout.flush()
+        self._err(line + "\n")
+
+    def _err(self, text: str) -> None:
+        shown = text.translate(_HARMLESS) if sys.stderr.isatty() else text
+        _write(sys.stderr, f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
+        sys.stderr.flush()
+        self._open_line = not text.endswith("\n")
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else str(count)
+
+
+def _out(text: str) -> None:
+    _write(sys.stdout, text)
+
+
+def _write(file: TextIO, text: str) -> None:
+    """Write as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
+    if not file.isatty() and hasattr(file, "buffer"):
+        file.flush()
+        file.buffer.write(text.encode("utf-8", "backslashreplace"))
+        return
+    file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
