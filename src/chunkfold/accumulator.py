@@ -271,7 +271,7 @@ class StreamAccumulator:
                 part.extra.update(value)
             elif name == "payload":
                 part.extra = value if isinstance(value, dict) else {"value": value}
-            elif name == "annotations":
+            elif name == "annotations" and value:
                 part.annotations, part.seen = [], set()
                 _extend_unlike(part.annotations, part.seen, value)
             elif name == "data":

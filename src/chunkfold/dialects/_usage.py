@@ -7,6 +7,7 @@ repeats a number must not be billed twice.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.response import Usage
@@ -36,7 +37,7 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
         value: Any = raw
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf:
             return int(value)
     return None
 

@@ -245,7 +245,8 @@ class Writer:
         """Citations, each whole, of a part or of the choice."""
         whole = tuple(item if isinstance(item, dict) else {"value": item} for item in items)
         if whole:
-            self.out.append(Annotations(choice, slot.index if slot else None, whole))
+            slot = slot.target or slot if slot else None
+            self.out.append(Annotations(choice, slot.index if slot and slot.index >= 0 else None, whole))
 
     def logprobs(self, choice: int, items: list[Any]) -> None:
         """Log-probabilities of new tokens."""
@@ -731,8 +732,14 @@ class _ObjectScanner:
                 self._done = False
 
 
-def json_text(value: Any) -> str:
-    """The JSON text of arguments that came as an object; text as it is; nothing for nothing."""
+def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
+    """
+    The JSON text of arguments that came as an object; text as it is; nothing for nothing.
+
+    Where the exact text of the payload is in *data*, that of the arguments is taken from it, at *path*.
+    """
     if value is None:
         return ""
-    return value if isinstance(value, str) else _json.encode(value)
+    if isinstance(value, str):
+        return value
+    return (_json.raw_at(data, *path) if data else None) or _json.encode(value)
