@@ -202,7 +202,7 @@ def _of_kind(response: Any, kind: str) -> list[Any]:
 
 EXTRA: dict[str, Any] = {
     "choices": lambda r: r.choices,
-    "logprob_tokens": lambda r: [item["token"] for item in r.logprobs],
+    "logprob_tokens": lambda r: [item.get("token", item.get("text")) for item in r.logprobs],
     "refusal": lambda r: r.refusal,
     "signatures": lambda r: [
         signature

@@ -335,7 +335,7 @@ class StreamAccumulator:
 
     def _finish(self, event: Finish) -> None:
         choice = self._choice(event.choice)
-        choice.reason, choice.native = event.reason, event.native
+        choice.reason, choice.native = event.reason, event.native or choice.native
 
     def _error_event(self, event: ErrorEvent) -> None:
         """The first error stands, but a provider's word goes before our own."""
@@ -410,7 +410,7 @@ class StreamAccumulator:
         if self._ended == "clean" or self._provider_error:
             return False
         choices = self._choices.values()
-        return not choices or any(choice.native is None for choice in choices)
+        return not choices or any(choice.reason is None for choice in choices)
 
     def _build_choice(self, index: int, over: bool, truncated: bool) -> Choice:
         choice = self._choices[index]

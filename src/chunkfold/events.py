@@ -207,7 +207,8 @@ class Finish(_Event, frozen=True):
 
     choice: int
     reason: FinishReason
-    native: str
+    native: str | None = None
+    """The provider's own word; `None` where an event says it without one."""
 
 
 class MessageReset(_Event, frozen=True):

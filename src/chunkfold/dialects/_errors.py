@@ -19,7 +19,8 @@ _STATUS = {
     "UNAUTHENTICATED": 401, "billing_error": 402, "payment_required": 402, "permission_error": 403,
     "permission_denied": 403, "PERMISSION_DENIED": 403, "AccessDeniedException": 403, "not_found_error": 404,
     "NOT_FOUND": 404, "ResourceNotFoundException": 404, "request_too_large": 413, "rate_limit_error": 429,
-    "rate_limit_exceeded": 429, "RESOURCE_EXHAUSTED": 429, "ThrottlingException": 429, "throttlingException": 429,
+    "rate_limit_exceeded": 429, "rate_limit_reached_requests": 429,
+    "RESOURCE_EXHAUSTED": 429, "ThrottlingException": 429, "throttlingException": 429,
     "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
     "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
     "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
@@ -37,6 +38,7 @@ _RETRY = frozenset(
         "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
         "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
         "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
+        "generation", "incomplete_generation", "incomplete_generation_stream",
     }
 )  # fmt: skip
 # Never worth a retry, although the status (429) would say so.
@@ -97,6 +99,10 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if isinstance(base, dict) and base.get("status_code"):
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+    errors = payload.get("errors")
+    if isinstance(errors, list) and errors and isinstance(errors[0], dict) and _message_of(errors[0]) is not None:
+        # A list of errors (IBM): the first one is told, `raw` has them all.
+        return read_error(errors[0], raw=dict(payload), status=_number(payload.get("status_code")))
     return None
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from chunkfold.limits import Limits
     from chunkfold.parts import Kind, Part
+    from chunkfold.response import FinishReason
 
 __all__ = ["CALLS", "Slot", "Writer"]
 
@@ -104,7 +105,7 @@ class _Choice:
         self.current: Slot | None = None
         self.any_id = False
         self.wholes: dict[str, str] = {}
-        self.finish: tuple[str, str] | None = None
+        self.finish: tuple[str, str | None] | None = None
 
 
 class Writer:
@@ -189,11 +190,16 @@ class Writer:
         self._usage_raw = merged
         self.out.append(UsageUpdate(normalise(merged)))
 
-    def finish(self, choice: int, native: Any) -> None:
-        """State the provider's reason, if it is a real word. The same one twice in a row is stated once."""
-        if not is_real(native):
+    def finish(self, choice: int, native: Any, reason: FinishReason | None = None) -> None:
+        """
+        State the provider's reason, if it is a real word. The same one twice in a row is stated once.
+
+        *reason* is ours where it follows from more than the word, or where an event says it without any word.
+        """
+        native = native if is_real(native) else None
+        if native is None and reason is None:
             return
-        reason = finish_reason(native, self._words)
+        reason = reason or finish_reason(native, self._words)
         state = self._choice(choice)
         self.finished = True
         if state.finish != (reason, native):
@@ -465,6 +471,10 @@ class Writer:
         """The part that was started last under *key*."""
         state = self._choices.get(choice)
         return state.by_key.get(key) if state else None
+
+    def count(self, choice: int) -> int:
+        """How many parts the choice has so far: the index that the next one gets."""
+        return len(self._choice(choice).slots)
 
     def last_call(self, choice: int) -> Slot | None:
         """The call that was opened last."""

@@ -69,7 +69,8 @@ class OpenAIChat(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         kind = payload.get("object")
         if isinstance(kind, str) and kind in _OBJECTS:
-            return CERTAIN
+            # A sibling of this dialect sends the same shape, with `model_id`.
+            return LIKELY if "model_id" in payload else CERTAIN
         choices = payload.get("choices")
         if not isinstance(choices, list):
             return NO
@@ -80,7 +81,7 @@ class OpenAIChat(Dialect):
         if not isinstance(first, dict):
             return NO
         if "delta" in first:
-            return CERTAIN if kind in (None, "") else LIKELY
+            return CERTAIN if kind in (None, "") and "model_id" not in payload else LIKELY
         return LIKELY if isinstance(first.get("message"), dict) and "output" not in payload else NO
 
     def __init__(self, writer: Writer) -> None:
