@@ -71,6 +71,8 @@ class Decoder:
         self._closed = False
         self._bytes = 0
         self._read: bytes | None = None
+        # The name of the frames that the templates were made from.
+        self._learned_event = ""
         self._done = False
         self._suspect = self._named
         self._held: list[tuple[Any, Frame]] = []
@@ -206,7 +208,9 @@ class Decoder:
             self._head += data[: _HEAD_BYTES - len(self._head)]
         fresh = self._framer.idle
         frames = self._framer.feed(data)
-        self._read = data if fresh and len(frames) == 1 and self._framer.idle else None
+        # A checksum would have to be computed again, so the whole read is no use where there is one.
+        whole = fresh and len(frames) == 1 and self._framer.idle and self._framer.framing != "aws-eventstream"
+        self._read = data if whole else None
         for frame in frames:
             self._frame(frame)
         self._raise_breach()
@@ -250,7 +254,7 @@ class Decoder:
 
     def _data_frame(self, frame: Frame) -> None:
         writer, templates, data = self._writer, self._templates, frame.data
-        if templates.by_before:
+        if templates.by_before and frame.event == self._learned_event:
             found = templates.find(data)
             if found is not None:
                 templates.hit()
@@ -277,6 +281,9 @@ class Decoder:
             and type(events[-1]) in DELTAS
             and writer.is_plain(events[-1].choice, events[-1].index)  # type: ignore[union-attr, arg-type]
         ):
+            if frame.event != self._learned_event:
+                templates.clear()
+                self._learned_event = frame.event
             templates.learn(events[-1], data, self._read)
         else:
             templates.clear()

@@ -38,10 +38,12 @@ def test_an_exception_is_one_even_beside_an_event_type():
     assert frames_of(message) == [Frame(b"{}", "e", "exception")]
 
 
-def test_an_error_without_payload_gets_one_from_its_headers():
+def test_an_error_is_told_by_its_headers():
     headers = {":message-type": "error", ":error-code": "500", ":error-message": 'a "b"'}
-    assert frames_of(aws_message(headers)) == [Frame(b'{"message":"a \\"b\\""}', "500", "exception")]
-    assert frames_of(aws_message(headers, b"{}")) == [Frame(b"{}", "500", "exception")]
+    told = b'{"code":"500","message":"a \\"b\\""}'
+    assert frames_of(aws_message(headers)) == [Frame(told, "500", "exception")]
+    assert frames_of(aws_message(headers, b"{}")) == [Frame(told[:-1] + b',"payload":"{}"}', "500", "exception")]
+    assert frames_of(aws_message({":message-type": "error"})) == [Frame(b'{"code":"","message":""}', "", "exception")]
 
 
 def test_headers_of_every_type_are_passed_over():

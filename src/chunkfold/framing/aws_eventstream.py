@@ -137,9 +137,10 @@ def _frame(headers: dict[str, str], payload: bytes) -> Frame:
     if kind == "exception":
         return Frame(payload, headers.get(":exception-type", ""), "exception")
     if kind == "error":
-        if not payload:
-            payload = msgspec.json.encode({"message": headers.get(":error-message", "")})
-        return Frame(payload, headers.get(":error-code", ""), "exception")
+        # An error tells itself in headers alone; a payload is not foreseen, and kept.
+        code, message = headers.get(":error-code", ""), headers.get(":error-message", "")
+        told = {"code": code, "message": message} | ({"payload": payload.decode("utf-8", "replace")} if payload else {})
+        return Frame(msgspec.json.encode(told), code, "exception")
     return Frame(payload, headers.get(":event-type", ""))
 
 
