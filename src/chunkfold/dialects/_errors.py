@@ -15,7 +15,8 @@ __all__ = ["error_body", "error_in", "read_error", "retry_after_seconds", "statu
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type.
 _STATUS = {
     "invalid_request_error": 400, "invalid_request": 400, "context_length_exceeded": 400, "INVALID_ARGUMENT": 400,
-    "FAILED_PRECONDITION": 400, "ValidationException": 400, "authentication_error": 401, "authentication": 401,
+    "FAILED_PRECONDITION": 400, "ValidationException": 400, "validationException": 400,
+    "authentication_error": 401, "authentication": 401,
     "UNAUTHENTICATED": 401, "billing_error": 402, "payment_required": 402, "permission_error": 403,
     "permission_denied": 403, "PERMISSION_DENIED": 403, "AccessDeniedException": 403, "not_found_error": 404,
     "NOT_FOUND": 404, "ResourceNotFoundException": 404, "request_too_large": 413, "rate_limit_error": 429,
@@ -26,7 +27,8 @@ _STATUS = {
     "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
     "ModelErrorException": 424, "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
-    "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "overloaded_error": 529,
+    "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
+    "overloaded_error": 529,
 }  # fmt: skip
 
 # Worth a retry whatever the status says, or without one.
@@ -95,6 +97,11 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         kind = context.get("error_type") or (context.get("type") if context.get("type") != "error" else None)
         merged = {"message": error if isinstance(error, str) else str(error), **context, "type": kind}
         return read_error(merged, raw=dict(payload))
+    if len(payload) == 1:
+        # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
+        ((name, exception),) = payload.items()
+        if isinstance(name, str) and name.endswith("Exception") and isinstance(exception, dict):
+            return read_error(exception, type_=name, raw=dict(payload))
     base = payload.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
         # MiniMax tells errors in a field of an ordinary payload.

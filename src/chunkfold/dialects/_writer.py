@@ -127,6 +127,8 @@ class Writer:
         self._words: Mapping[str, str] = {}
         self._think = split_think_tags
         self._cumulative = False
+        # For JSON that a payload has inside a string.
+        self.json_depth = limits.json_depth
         self._tool_cap = limits.tool_calls
         self._part_cap = limits.parts
         self._tools = self._parts = 0
@@ -136,11 +138,15 @@ class Writer:
         self._usage_raw: dict[str, Any] = {}
         self._usage: Usage | None = None
 
-    def speak(self, name: str, words: Mapping[str, str], *, cumulative: bool) -> None:
-        """The dialect is known: its name, its own finish reasons, and whether its texts are the whole text so far."""
+    def speak(self, name: str, words: Mapping[str, str], *, cumulative: bool | None = None) -> None:
+        """
+        The dialect is known: its name, its own finish reasons, and whether its texts are the whole text so far (`None`:
+        as before).
+        """
         self._name = name
         self._words = words
-        self._cumulative = cumulative
+        if cumulative is not None:
+            self._cumulative = cumulative
 
     def is_plain(self, choice: int, index: int) -> bool:
         """True if deltas to that part are written as they come: frames equal around other text mean the same."""
@@ -179,6 +185,11 @@ class Writer:
     def knows(self, fact: str) -> bool:
         """True if that fact of the message was stated."""
         return fact in self._facts
+
+    @property
+    def has_usage(self) -> bool:
+        """True if a usage object was stated."""
+        return bool(self._usage_raw)
 
     def usage(self, raw: Any, normalise: Callable[[dict[str, Any]], Usage] = _usage.chat_usage) -> None:
         """Take the numbers of a usage object; write the usage if it says something new."""
@@ -246,6 +257,16 @@ class Writer:
         slot = self._new(0, "unknown")
         slot.open = False
         self.out.append(UnknownEvent(name, payload))
+
+    def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
+        """The objects of a field that holds a list of them or just one, and their places. What is none is unknown."""
+        found = []
+        for place, item in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(item, dict):
+                found.append((place, item))
+            elif item is not None and item != "":
+                self.unknown(name, item)
+        return found
 
     def annotations(self, choice: int, slot: Slot | None, items: list[Any]) -> None:
         """Citations, each whole, of a part or of the choice."""
