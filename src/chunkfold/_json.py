@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NotJSON", "TooDeep", "decode", "depth_of", "encode", "parse_arguments", "raw_at", "verbatim"]
+__all__ = ["NotJSON", "TooDeep", "decode", "depth_of", "encode", "is_object", "parse_arguments", "raw_at", "verbatim"]
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
@@ -122,6 +122,27 @@ def _constant_as_text(name: str) -> str:
 
 def _refuse_constant(name: str) -> Any:
     raise NotJSON(f"{name} is not JSON")
+
+
+class _AnyObject(msgspec.Struct):
+    """Takes any object and keeps none of it."""
+
+
+_skip_object = msgspec.json.Decoder(_AnyObject).decode
+
+
+def is_object(text: str, depth: int | None = 512) -> bool:
+    """True if *text* is one JSON object, by the rules of `parse_arguments`, without building it where that can be."""
+    try:
+        if depth is None or len(text) <= 2 * depth or depth_of(text.encode(), depth) <= depth:
+            _skip_object(text)
+            return True
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass  # halves of surrogate pairs, say: msgspec is stricter than JSON there
+    try:
+        return isinstance(parse_arguments(text, depth), dict)
+    except ValueError:
+        return False
 
 
 def parse_arguments(text: str, depth: int | None = 512) -> Any:
