@@ -60,6 +60,7 @@ def fold(
         TypeError: If *source* is nothing that can be folded; the message names the remedy.
         UnknownDialect: If no dialect has that name.
         LimitExceeded: If a limit is passed; it carries the response so far.
+        PolicyError: If the policy calls something that was found an error; it carries the whole response.
         OSError: If *source* is a path that cannot be opened.
     """
     folder = Folder(
@@ -206,6 +207,7 @@ class _Events:
         try:
             reason = GeneratorExit() if cancelled else error
             self._waiting.extend(self._folder.finish(reason))
+            self._failure = self._folder.objection
         except LimitExceeded as breach:
             self._waiting.extend(breach.events)
             self._failure = breach

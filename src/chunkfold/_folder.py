@@ -13,6 +13,7 @@ from chunkfold.response import StreamError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chunkfold.errors import PolicyError
     from chunkfold.events import Event
     from chunkfold.limits import Limits
     from chunkfold.policy import Policy
@@ -97,6 +98,7 @@ class Folder:
 
         Raises:
             LimitExceeded: If what was pending passes a limit.
+            PolicyError: If the policy calls something that was found an error; it has the whole response.
         """
         self.finish(error)
         return self._accumulator.finalize()
@@ -114,8 +116,13 @@ class Folder:
             raise
         for event in events:
             self._accumulator.observe(event)
-        self._response = self._accumulator.finalize()
+        self._response = self._accumulator.complete()
         return events
+
+    @property
+    def objection(self) -> PolicyError | None:
+        """What `close` raises on behalf of the policy, for who calls `finish`."""
+        return self._accumulator.objection
 
     def _break(self, breach: LimitExceeded, *, observed: bool) -> None:
         """A limit was passed: what came before it is folded, and nothing more is taken."""
@@ -125,7 +132,7 @@ class Folder:
         error = StreamError("limit_exceeded", str(breach), code=breach.limit, origin="decoder")
         self._accumulator.observe(ErrorEvent(error))
         self._accumulator.observe(MessageStop("error"))
-        self._response = breach.response = self._accumulator.finalize()
+        self._response = breach.response = self._accumulator.complete()
 
 
 def transport_error(exception: Exception) -> StreamError:

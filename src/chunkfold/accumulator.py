@@ -2,14 +2,19 @@
 The upper half: events in, the response out. It knows neither bytes nor providers.
 
 Text is collected in pieces and joined when it is looked at; arguments are parsed once, when a call is sealed. What a
-finish reason means in the light of the content (a plain stop with calls, a refusal) is decided here, at the end.
+finish reason means in the light of the content (a plain stop with calls, a refusal) is decided here, at the end. What
+the policy makes of doubtful things stands in `_judgement`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from chunkfold import _json
+from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
+from chunkfold.errors import PolicyError
 from chunkfold.events import (
     Annotations,
     DataDelta,
@@ -61,7 +66,10 @@ __all__ = ["StreamAccumulator"]
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 _MANY = 2048
 
+_CALLS = ("tool_call", "server_tool_call")
 _MEDIA = ("media_type", "url", "id", "transcript", "final")
+# What a start may say about the part beside its fields.
+_CONTROL = ("start_arguments", "expects_arguments", "stream_only")
 # Fields of parts that events bring under `extra`, by their names.
 _CARRIED: dict[str, tuple[str, ...]] = {
     "text": ("phase", "annotations"),
@@ -75,14 +83,51 @@ _CARRIED: dict[str, tuple[str, ...]] = {
 }
 
 
+# The event that brings more to a part of a kind. An event of another type, or one to a part that has ended, is looked
+# at twice.
+_DELTA_OF: dict[str, type] = {
+    "text": TextDelta,
+    "reasoning": ReasoningDelta,
+    "refusal": RefusalDelta,
+    "tool_call": ToolArgumentsDelta,
+    "server_tool_call": ToolArgumentsDelta,
+    "image": TextDelta,
+    "audio": TextDelta,  # its transcript
+    "file": TextDelta,
+}
+
+
+class _Nowhere(list[Any]):
+    """Pieces that nobody wants."""
+
+    def append(self, piece: Any) -> None:
+        pass
+
+
 class _PartBuilder:
     """A part in the making."""
 
-    __slots__ = ("annotations", "built", "chunks", "extra", "fields", "kind", "open", "pieces", "sealed", "seen")
+    __slots__ = (
+        "annotations", "built", "chunks", "closed", "control", "delta", "extra", "fields", "hidden", "kind", "noted",
+        "open", "pieces", "sealed", "seen", "started",
+    )  # fmt: skip
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, *, started: bool = True) -> None:
+        self.started = started
+        # Not for the response: a preview, or what the policy drops.
+        self.hidden = False
+        self.noted = False
+        self.control: dict[str, Any] = {}
+        self.begin(kind)
+
+    def begin(self, kind: Kind) -> None:
+        """Be a new part of that kind, with nothing in it."""
         self.kind = kind
         self.open = True
+        # The type of the events that bring more; `None` when the part has ended.
+        self.delta: type | None = _DELTA_OF.get(kind)
+        # The how-manieth part it was to end; 0 while it has not.
+        self.closed = 0
         self.pieces: list[Any] = []
         self.chunks: list[Any] = []
         # Fields of the part but text and extra.
@@ -90,9 +135,15 @@ class _PartBuilder:
         self.extra: dict[str, Any] = {}
         self.annotations: list[dict[str, Any]] = []
         self.seen: set[str] = set()
-        self.sealed: ToolCallStatus | None = None
+        # The judgement of the argument text, and how long the text was then.
+        self.sealed: tuple[ToolCallStatus, int] | None = None
         # The part as last handed out; `None` when something has come since.
         self.built: Part | None = None
+
+    def hide(self) -> None:
+        """Keep nothing of what comes."""
+        self.hidden = True
+        self.pieces = _Nowhere()
 
     def carry(self, extra: dict[str, Any]) -> None:
         """Take the fields that came under `extra`."""
@@ -100,10 +151,17 @@ class _PartBuilder:
         for key, value in extra.items():
             if value is None:
                 continue
-            if key in carried:
+            if key in _CONTROL:
+                self.control[key] = value
+            elif key in carried:
                 self.fields[key] = value
             else:
                 self.extra[key] = value
+
+    def start_arguments(self) -> str | None:
+        """The arguments that came with the start of a call, as JSON text."""
+        value = self.control.get("start_arguments")
+        return value if value is None or isinstance(value, str) else _json.encode(value)
 
     def text(self) -> str:
         """The text so far. Asking again costs only what has come since."""
@@ -124,15 +182,52 @@ class _PartBuilder:
 class _ChoiceBuilder:
     """A choice in the making."""
 
-    __slots__ = ("annotations", "logprobs", "native", "parts", "reason", "seen")
+    __slots__ = (
+        "aliased", "annotations", "aside", "calls", "finishes", "logprobs", "oldest", "parts", "seen", "strays",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.parts: list[_PartBuilder] = []
+        # Parts at an index that is not theirs to have: deltas without a start, starts out of the row.
+        self.strays: dict[tuple[int, type | None], _PartBuilder] = {}
+        self.aside: list[tuple[int, _PartBuilder]] = []
+        # The calls by their ids, and whether one of them stands at several places in `parts`.
+        self.calls: dict[str, _PartBuilder] = {}
+        self.aliased = False
+        # No part before this one is open.
+        self.oldest = 0
         self.logprobs: list[Any] = []
         self.annotations: list[dict[str, Any]] = []
         self.seen: set[str] = set()
-        self.reason: FinishReason | None = None
-        self.native: str | None = None
+        # Every reason with its native word, once, in order; but the first and the last are so here too.
+        self.finishes: list[tuple[FinishReason, str | None]] = []
+
+    def put_aside(self, index: int, part: _PartBuilder) -> None:
+        """Keep a part that is found by its index and the type of its deltas."""
+        self.strays[index, part.delta] = part
+        self.aside.append((index, part))
+
+    def stray(self, index: int) -> _PartBuilder | None:
+        """The part of any kind that was last put aside under that index."""
+        return next((part for place, part in reversed(self.aside) if place == index), None)
+
+    def forget_from(self, index: int) -> None:
+        """Drop the parts from that index on."""
+        del self.parts[index:]
+        self.aside = [entry for entry in self.aside if entry[0] < index]
+        self.strays = {key: part for key, part in self.strays.items() if key[0] < index}
+        left = set(self.all_parts())
+        self.calls = {id_: part for id_, part in self.calls.items() if part in left}
+        self.oldest = min(self.oldest, index)
+
+    def all_parts(self) -> list[_PartBuilder]:
+        """Every part once, those that were put aside last."""
+        parts = self.parts
+        if self.aliased:
+            parts = list(dict.fromkeys(parts))
+        if self.aside:
+            parts = parts + [part for _, part in sorted(self.aside, key=lambda entry: entry[0])]
+        return parts
 
 
 class StreamAccumulator:
@@ -155,6 +250,8 @@ class StreamAccumulator:
         self._provider_error = False
         self._ended: Ended | None = None
         self._response: Response | None = None
+        self._objection: PolicyError | None = None
+        self._closings = 0
 
     def observe(self, event: Event) -> None:
         """
@@ -169,15 +266,36 @@ class StreamAccumulator:
 
     def snapshot(self) -> Response:
         """The response so far: safe to keep, `ended=None` and calls `open` until the end."""
-        return self._response or self._build()
+        return self._response or self._build(self._ended)
 
     def finalize(self) -> Response:
-        """The complete response. Parts that were not closed are closed now. Asking again gives the same object."""
+        """
+        The complete response. Parts that were not closed are closed now. Asking again gives the same object.
+
+        Raises:
+            PolicyError: If the policy calls something that was found an error. It has the whole response.
+        """
+        response = self.complete()
+        if self._objection is not None:
+            raise self._objection
+        return response
+
+    def complete(self) -> Response:
+        """As `finalize`, but what the policy calls an error is left in `objection` instead of raised."""
         if self._response is None:
             if self._ended is None:
                 self._end("eof")
-            self._response = self._build()
+            self._response, self._objection = self._judged(self._ended or "eof")
         return self._response
+
+    @property
+    def objection(self) -> PolicyError | None:
+        """What `finalize` raises; `None` if it raises nothing or the response is not complete."""
+        return self._objection
+
+    def as_if_ended(self, ended: Ended = "eof") -> Response:
+        """What `complete` would give if the stream ended now. It goes on unchanged."""
+        return self._response or self._judged(ended)[0]
 
     # Deltas
 
@@ -185,7 +303,10 @@ class StreamAccumulator:
         try:
             part = self._choices[event.choice].parts[event.index]
         except (KeyError, IndexError):
-            part = self._orphan(event)
+            part = self._orphan(event, type(event))
+        else:
+            if part.delta is not type(event):
+                part = self._misplaced(event, part)
         part.pieces.append(event.text)
         part.built = None
         if len(part.pieces) > _MANY:
@@ -193,35 +314,67 @@ class StreamAccumulator:
 
     def _data(self, event: DataDelta) -> None:
         part = self._at(event)
-        part.fields.setdefault("data", []).append(event.data)
-        part.built = None
+        if not part.hidden:
+            part.fields.setdefault("data", []).append(event.data)
+            part.built = None
 
     def sink(self, choice: int, index: int) -> _PartBuilder:
         """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
         return self._choices[choice].parts[index]
 
-    def _orphan(self, event: Any) -> _PartBuilder:
-        """A delta to a part that was never started: it is started now, so that nothing is lost."""
-        kind = _KIND_OF_DELTA.get(type(event), "unknown")
-        parts = self._choice(event.choice).parts
-        self._note("orphan_delta", f"{event.type} for part {event.index}, which was never started", event.choice)
-        part = _PartBuilder(kind)
-        parts.append(part)
+    def _misplaced(self, event: Any, part: _PartBuilder) -> _PartBuilder:
+        """A delta to a part that has ended, or that is of another kind: an orphan, unless the part can go on."""
+        kind = type(event)
+        late = _DELTA_OF.get(part.kind) is kind
+        stray = self._choices[event.choice].strays.get((event.index, kind))
+        if stray is not None:
+            return stray
+        if not late or self._policy.orphans != "keep":
+            return self._orphan(event, kind)
+        if not part.noted:
+            part.noted = True
+            self._note("late_delta", f"{event.type} for part {event.index}, which had ended", event.choice, event.index)
+        return part
+
+    def _orphan(self, event: Any, delta: type | None) -> _PartBuilder:
+        """The part for events that belong to none. By default it is kept, so that nothing is lost."""
+        choice = self._choice(event.choice)
+        part = choice.strays.get((event.index, delta))
+        if part is None:
+            part = _PartBuilder(_KIND_OF_EVENT.get(type(event), "unknown"), started=False)
+            part.delta = delta
+            if self._policy.orphans == "drop":
+                part.hide()
+            choice.put_aside(event.index, part)
+            self._note("orphan_delta", f"{event.type} for part {event.index}, which is not open", event.choice)
         return part
 
     def _at(self, event: Any) -> _PartBuilder:
-        try:
-            return self._choices[event.choice].parts[event.index]
-        except (KeyError, IndexError):
-            return self._orphan(event)
+        """The part that an event other than a delta is about."""
+        choice = self._choice(event.choice)
+        index: int = event.index
+        if 0 <= index < len(choice.parts):
+            return choice.parts[index]
+        return choice.stray(index) or self._orphan(event, None)
 
     # The life of parts
 
     def _part_start(self, event: PartStart) -> None:
-        part = _PartBuilder(event.kind)
+        choice = self._choice(event.choice)
+        parts = choice.parts
+        is_call = event.kind in _CALLS
+        part = self._earlier(choice, event) if is_call else None
+        if part is None:
+            part = self._claimed(choice, event) if choice.strays else _PartBuilder(event.kind)
+        if event.index == len(parts):
+            parts.append(part)
+        else:
+            choice.put_aside(event.index, part)
+        if is_call and event.id is not None:
+            choice.calls[event.id] = part
         fields = part.fields
-        if event.kind in ("tool_call", "server_tool_call"):
-            fields.update(id=event.id, name=event.name, type=event.tool_type or "function")
+        if is_call:
+            fields.update(id=event.id, name=event.name or fields.get("name"), type=event.tool_type or "function")
             fields["server_side"] = event.kind == "server_tool_call"
         elif event.kind == "server_tool_result":
             fields.update(call_id=event.id, name=event.name)
@@ -232,7 +385,35 @@ class StreamAccumulator:
         elif event.id is not None and event.kind == "reasoning":
             part.extra["id"] = event.id
         part.carry(event.extra)
-        self._choice(event.choice).parts.append(part)
+        part.built = None
+        if "stream_only" in part.control or (event.kind == "reasoning" and self._policy.reasoning == "drop"):
+            part.hide()
+
+    def _earlier(self, choice: _ChoiceBuilder, event: PartStart) -> _PartBuilder | None:
+        """The call that a start with a known id goes on with, if the policy has it so."""
+        part = choice.calls.get(event.id) if event.id is not None else None
+        if part is None or self._policy.duplicate_start == "new":
+            return None
+        choice.aliased = True
+        choice.oldest = 0
+        self._note("duplicate_start", f"the id of part {event.index} came before", event.choice, event.index)
+        if self._policy.duplicate_start == "replace":
+            part.begin(event.kind)
+        part.open, part.delta, part.sealed = True, _DELTA_OF.get(part.kind), None
+        return part
+
+    def _claimed(self, choice: _ChoiceBuilder, event: PartStart) -> _PartBuilder:
+        """The part of deltas that came before their start."""
+        key = (event.index, _DELTA_OF.get(event.kind))
+        part = choice.strays.get(key)
+        if part is None or part.started:
+            return _PartBuilder(event.kind)
+        del choice.strays[key]
+        choice.aside.remove((event.index, part))
+        if part.hidden:
+            return _PartBuilder(event.kind)
+        part.started, part.kind = True, event.kind
+        return part
 
     def _part_update(self, event: PartUpdate) -> None:
         part = self._at(event)
@@ -241,10 +422,11 @@ class StreamAccumulator:
                 part.fields["call_id"] = event.id
             elif part.kind in ("reasoning", "refusal", "unknown"):
                 part.extra["id"] = event.id
-            else:
+            elif part.kind not in _CALLS or not part.fields.get("id") or self._policy.id_merge == "last":
                 part.fields["id"] = event.id
+                self._choice(event.choice).calls[event.id] = part
         if event.name is not None:
-            part.fields["name"] = event.name
+            part.fields["name"] = self._merged_name(part.fields.get("name"), event.name)
         if event.signature is not None:
             if part.kind in ("text", "reasoning"):
                 part.fields["signature"] = event.signature
@@ -252,6 +434,13 @@ class StreamAccumulator:
                 part.extra["signature"] = event.signature
         part.carry(event.extra)
         part.built = None
+
+    def _merged_name(self, before: str | None, name: str) -> str:
+        """The name when another came. A dialect tells the whole name, pieces joined."""
+        how = self._policy.name_merge
+        if not before or how == "join":
+            return name
+        return before if how == "first" else name.removeprefix(before) or before
 
     def _part_replace(self, event: PartReplace) -> None:
         """What is stated whole replaces text and what it says; what it leaves unsaid stays."""
@@ -261,6 +450,9 @@ class StreamAccumulator:
         if part.kind != new.kind:
             part.kind = new.kind
             part.fields = {}
+            part.delta = _DELTA_OF.get(new.kind) if part.open else None
+        if part.hidden:
+            return
         part.pieces, part.chunks = [], []
         defaults = type(new)()
         for name in new.__struct_fields__:
@@ -280,32 +472,43 @@ class StreamAccumulator:
                 part.fields[name] = value
 
     def _part_stop(self, event: PartStop) -> None:
-        parts = self._choice(event.choice).parts
-        if event.index is None:
-            part = next((part for part in parts if part.open), None)
+        choice = self._choice(event.choice)
+        parts, index = choice.parts, event.index
+        part: _PartBuilder | None
+        if index is None:
+            while choice.oldest < len(parts) and not parts[choice.oldest].open:
+                choice.oldest += 1
+            part = parts[choice.oldest] if choice.oldest < len(parts) else None
+        elif 0 <= index < len(parts):
+            part = parts[index]
         else:
-            part = parts[event.index] if 0 <= event.index < len(parts) else None
+            part = choice.stray(index)
         if part is None:
-            self._note("orphan_stop", f"stop of part {event.index}, which is not open", event.choice)
+            self._note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
             return
+        if part.open:
+            self._closings += 1
+            part.closed = self._closings
         part.open = False
+        part.delta = None
         part.built = None
 
     def _unknown(self, event: UnknownEvent) -> None:
         part = _PartBuilder("unknown")
-        part.open = False
+        self._closings += 1
+        part.open, part.closed = False, self._closings
         part.built = UnknownPart(event.name, event.payload)
         self._choice(0).parts.append(part)
 
     def _reset(self, event: MessageReset) -> None:
         """Drop what the server took back. Usage stays: those tokens were spent."""
         for choice in self._choices.values():
-            del choice.parts[event.from_part :]
+            choice.forget_from(event.from_part)
             if event.from_part == 0:
                 choice.logprobs.clear()
                 choice.annotations.clear()
                 choice.seen.clear()
-            choice.reason = choice.native = None
+            choice.finishes.clear()
         if event.from_part == 0:
             self._facts = {key: value for key, value in self._facts.items() if key in ("dialect", "vendor")}
         if event.reason == "attempt":
@@ -331,11 +534,16 @@ class StreamAccumulator:
         self._choice(event.choice).logprobs.extend(event.items)
 
     def _usage_update(self, event: UsageUpdate) -> None:
-        self._usage = event.usage
+        self._usage = merged_usage(self._usage, event.usage, self._policy)
 
     def _finish(self, event: Finish) -> None:
-        choice = self._choice(event.choice)
-        choice.reason, choice.native = event.reason, event.native or choice.native
+        said = self._choice(event.choice).finishes
+        new = (event.reason, event.native or (said[-1][1] if said else None))
+        if said and said[-1] == new:
+            return
+        if new in said[1:]:
+            said.remove(new) if said[0] != new else said.pop(said.index(new, 1))
+        said.append(new)
 
     def _error_event(self, event: ErrorEvent) -> None:
         """The first error stands, but a provider's word goes before our own."""
@@ -369,8 +577,8 @@ class StreamAccumulator:
         """Nothing more comes: calls are judged anew, now that it is known whether the stream was cut."""
         self._ended = ended
         for choice in self._choices.values():
-            for part in choice.parts:
-                if part.kind in ("tool_call", "server_tool_call"):
+            for part in choice.all_parts():
+                if part.kind in _CALLS:
                     part.built = None
 
     # The response
@@ -384,16 +592,19 @@ class StreamAccumulator:
     def _note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
         self._diagnostics.append(Diagnostic(kind, None, choice, index, detail))
 
-    def _build(self) -> Response:
-        over = self._ended is not None
+    def _build(self, ended: Ended | None) -> Response:
+        """The response as the stream has it, but for what is hidden."""
         facts = self._facts
-        truncated = over and self._is_truncated()
+        truncated = ended is not None and self._is_truncated(ended)
         if self._provider_error:
             self._choice(0)  # so that the finish reason has a place
         return Response(
-            choices=tuple(self._build_choice(index, over, truncated) for index in sorted(self._choices)),
+            choices=tuple(
+                self._build_choice(index, [part for part, _ in self._built(index, ended, truncated)], ended)
+                for index in sorted(self._choices)
+            ),
             usage=self._usage,
-            ended=self._ended,
+            ended=ended,
             truncated=truncated,
             error=self._error,
             id=facts.get("id"),
@@ -405,37 +616,120 @@ class StreamAccumulator:
             extra=_copied(self._extra),
         )
 
-    def _is_truncated(self) -> bool:
+    def _judged(self, ended: Ended) -> tuple[Response, PolicyError | None]:
+        """The response as the policy has it, and what the policy calls an error."""
+        policy = self._policy
+        whole = self._build(ended)
+        choices: list[Choice] = []
+        unusable: list[ToolCall] = []
+        diagnostics = list(whole.diagnostics)
+        for choice in whole.choices:
+            if choice.index and policy.choices == "first":
+                continue
+            candidates = [
+                Candidate(
+                    part,
+                    builder.started,
+                    builder.closed,
+                    bool(builder.pieces or builder.chunks),
+                    builder.start_arguments(),
+                    "expects_arguments" in builder.control,
+                )
+                for part, builder in self._built(choice.index, ended, whole.truncated)
+            ]
+            verdict = judge_parts(candidates, policy, choice.index, self._depth, whole.id)
+            choices.append(self._build_choice(choice.index, list(verdict.parts), ended))
+            unusable += verdict.unusable
+            diagnostics += verdict.diagnostics
+        built = self._choices.values()
+        empty = whole.error is None and not any(choice.parts or choice.aside or choice.finishes for choice in built)
+        if not any(choice.index == 0 for choice in choices):
+            reason = self._reason(_ChoiceBuilder(), ended)
+            if empty and policy.empty_stream == "stop":
+                reason = "stop"
+            if reason is not None:
+                choices.insert(0, Choice(finish_reason=reason))
+        error = whole.error
+        if empty and policy.empty_stream == "error":
+            error = StreamError("empty_stream", "nothing came", retryable=True, origin="decoder")
+        response = msgspec.structs.replace(whole, choices=tuple(choices), diagnostics=tuple(diagnostics), error=error)
+        return response, self._objection_to(response, unusable, empty, ended)
+
+    def _objection_to(
+        self, response: Response, unusable: list[ToolCall], empty: bool, ended: Ended
+    ) -> PolicyError | None:
+        """What the policy calls an error. A response that was cancelled is nobody's concern."""
+        policy = self._policy
+        reasons = []
+        if empty:
+            if policy.empty_stream == "raise":
+                reasons.append("nothing came")
+        elif (
+            policy.missing_finish == "raise"
+            and any(not choice.finishes for choice in self._choices.values())
+            and not self._provider_error
+        ):
+            reasons.append("the server never said why it stopped")
+        if unusable:
+            reasons.append("unusable tool calls")
+        if not reasons or ended == "cancelled":
+            return None
+        return PolicyError(response, unusable, "; ".join(reasons))
+
+    def _is_truncated(self, ended: Ended) -> bool:
         """The server said that it was done by an end mark, by an error, or by a reason for each choice."""
-        if self._ended == "clean" or self._provider_error:
+        if ended == "clean" or self._provider_error:
             return False
         choices = self._choices.values()
-        return not choices or any(choice.reason is None for choice in choices)
+        return not choices or any(not choice.finishes for choice in choices)
 
-    def _build_choice(self, index: int, over: bool, truncated: bool) -> Choice:
+    def _built(self, index: int, ended: Ended | None, truncated: bool) -> list[tuple[Part, _PartBuilder]]:
+        """The parts of a choice with what made them."""
         choice = self._choices[index]
-        cut = truncated or choice.reason == "length" or self._error is not None
+        stands = chosen_finish(choice.finishes, self._policy)
+        cut = truncated or (stands is not None and stands[0] == "length") or self._error is not None
+        over = ended is not None
+        hypothetical = over and self._ended is None
+        out: list[tuple[Part, _PartBuilder]] = []
+        for part in choice.all_parts():
+            if part.hidden:
+                continue
+            if hypothetical and part.kind in _CALLS:
+                out.append((self._build_call(part, over, cut), part))
+            else:
+                out.append((part.built or self._build_part(part, over, cut), part))
+        return out
+
+    def _build_choice(self, index: int, parts: list[Part], ended: Ended | None) -> Choice:
+        choice = self._choices[index]
+        stands = chosen_finish(choice.finishes, self._policy)
         return Choice(
             index=index,
-            parts=tuple([part.built or self._build_part(part, over, cut) for part in choice.parts]),
-            finish_reason=self._reason(choice),
-            native_finish_reason=choice.native,
+            parts=tuple(parts),
+            finish_reason=self._reason(choice, ended),
+            native_finish_reason=stands[1] if stands else None,
             logprobs=tuple(choice.logprobs),
             annotations=tuple(choice.annotations),
             role=self._facts.get("role") or "assistant",
         )
 
-    def _reason(self, choice: _ChoiceBuilder) -> FinishReason | None:
+    def _reason(self, choice: _ChoiceBuilder, ended: Ended | None) -> FinishReason | None:
         """The server's reason, in the light of what came: only a plain stop is ever changed, and by an error all."""
         if self._provider_error:
             return "error"
-        if choice.reason == "stop":
-            kinds = {part.kind for part in choice.parts if part.kind != "unknown"}
+        policy = self._policy
+        stands = chosen_finish(choice.finishes, policy)
+        reason = stands[0] if stands else None
+        if stands is None and ended is not None:
+            if policy.missing_finish == "stop" or (policy.missing_finish == "stop_if_clean" and ended == "clean"):
+                reason = "stop"
+        if reason == "stop" and policy.infer_finish:
+            kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown"}
             if "tool_call" in kinds:
                 return "tool_calls"
             if "refusal" in kinds and not any(part.text() for part in choice.parts if part.kind == "text"):
                 return "refusal"
-        return choice.reason
+        return reason
 
     def _build_part(self, part: _PartBuilder, over: bool, cut: bool) -> Part:
         fields, kind = part.fields, part.kind
@@ -446,7 +740,7 @@ class StreamAccumulator:
             built = ReasoningPart(text=part.text(), extra=dict(part.extra), **fields)
         elif kind == "refusal":
             built = RefusalPart(part.text())
-        elif kind in ("tool_call", "server_tool_call"):
+        elif kind in _CALLS:
             built = self._build_call(part, over, cut)
         elif kind == "server_tool_result":
             built = ToolResult(extra=dict(part.extra), **fields)
@@ -474,8 +768,11 @@ class StreamAccumulator:
         fields = part.fields
         status: ToolCallStatus = "open"
         if over or not part.open:
-            status = part.sealed or self._seal(raw, fields.get("type") == "custom")
-            part.sealed = status
+            if not raw and part.control:
+                raw = part.start_arguments() or ""
+            if part.sealed is None or part.sealed[1] != len(raw):
+                part.sealed = (self._seal(raw, fields.get("type") == "custom"), len(raw))
+            status = part.sealed[0]
             if status == "invalid" and cut and over:
                 status = "truncated"
         return ToolCall(raw_arguments=raw, status=status, extra=dict(part.extra), **fields)
@@ -486,11 +783,7 @@ class StreamAccumulator:
             return "complete"
         if not raw.strip(" \t\r\n"):
             return "empty"
-        try:
-            value = _json.parse_arguments(raw, self._depth)
-        except ValueError:
-            return "invalid"
-        return "complete" if isinstance(value, dict) else "invalid"
+        return "complete" if _json.is_object(raw, self._depth) else "invalid"
 
 
 def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:
@@ -509,11 +802,12 @@ def _copied(value: Any) -> Any:
     return list(value) if isinstance(value, list) else value
 
 
-_KIND_OF_DELTA: dict[type, Kind] = {
+_KIND_OF_EVENT: dict[type, Kind] = {
     TextDelta: "text",
     ReasoningDelta: "reasoning",
     RefusalDelta: "refusal",
     ToolArgumentsDelta: "tool_call",
+    DataDelta: "file",
 }
 
 _HANDLERS: dict[type, Callable[[StreamAccumulator, Any], None]] = {

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from chunkfold import _json
 from chunkfold._value import Value
 from chunkfold.errors import IncompleteResponse
-from chunkfold.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall, parts_from_list
+from chunkfold.parts import (
+    Part,
+    ReasoningPart,
+    RefusalPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+    parts_from_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,6 +149,49 @@ class Message(Value, frozen=True):
 
     role: str = "assistant"
     parts: tuple[Part, ...] = ()
+
+    def content(self, *, reasoning: bool = True) -> tuple[Part, ...]:
+        """
+        Text, refusals, media and (unless *reasoning* is false) reasoning in the order in which the model produced them.
+
+        Neighbours of the same kind are one part, but texts of different output items stay apart, each with its phase.
+        Reasoning is taken out before it is seen who is a neighbour. Calls and their results are left out.
+        """
+        out: list[Part] = []
+        for part in self.parts:
+            if isinstance(part, (ToolCall, ToolResult, UnknownPart)) or (not reasoning and part.kind == "reasoning"):
+                continue
+            before = out[-1] if out else None
+            if isinstance(part, TextPart) and isinstance(before, TextPart) and _is_same_text(before, part):
+                cited = before.annotations + part.annotations
+                out[-1] = replace(before, text=before.text + part.text, annotations=cited)
+            elif (
+                isinstance(part, ReasoningPart) and isinstance(before, ReasoningPart) and _is_same_thought(before, part)
+            ):
+                out[-1] = replace(before, text=before.text + part.text)
+            else:
+                out.append(part)
+        return tuple(out)
+
+    def without_reasoning(self) -> Message:
+        """The message without reasoning, fit for logs that must not have any; not for sending back."""
+        return replace(self, parts=tuple(part for part in self.parts if part.kind != "reasoning"))
+
+
+def _item_of(part: TextPart) -> tuple[str, Any] | None:
+    """What labels a text as belonging to one output item: its phase together with the item's place."""
+    place = part.extra.get("output_index", part.id)
+    return None if part.phase is None or place is None else (part.phase, place)
+
+
+def _is_same_text(before: TextPart, part: TextPart) -> bool:
+    return _item_of(before) == _item_of(part) and not before.signature and not part.signature
+
+
+def _is_same_thought(before: ReasoningPart, part: ReasoningPart) -> bool:
+    """Signatures and encrypted blobs belong to exactly one part; summaries are paragraphs."""
+    opaque = before.signature or before.encrypted or part.signature or part.encrypted
+    return not opaque and not before.summary and not part.summary
 
 
 class Choice(Value, frozen=True):
@@ -300,6 +354,17 @@ class Response(Value, frozen=True):
     def message(self) -> Message:
         """Choice 0 as a message to send back."""
         return self._first.message
+
+    @property
+    def is_truncated(self) -> bool:
+        """True if the answer breaks off: by the token limit, or because the stream was cut."""
+        return self.truncated or self.finish_reason == "length"
+
+    @property
+    def continues_tool_loop(self) -> bool:
+        """True if the model waits for its calls to be run, and all of them can be."""
+        calls = self.tool_calls
+        return self.finish_reason == "tool_calls" and bool(calls) and all(call.is_usable for call in calls)
 
     def raise_if_incomplete(self) -> None:
         """
