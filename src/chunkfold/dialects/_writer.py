@@ -127,8 +127,7 @@ class Writer:
         self._words: Mapping[str, str] = {}
         self._think = split_think_tags
         self._cumulative = False
-        # For JSON that a payload has inside a string.
-        self.json_depth = limits.json_depth
+        self._json_depth = limits.json_depth
         self._tool_cap = limits.tool_calls
         self._part_cap = limits.parts
         self._tools = self._parts = 0
@@ -148,12 +147,33 @@ class Writer:
         if cumulative is not None:
             self._cumulative = cumulative
 
+    @property
+    def cumulative(self) -> bool:
+        """True if each text is taken for the whole text so far."""
+        return self._cumulative
+
     def is_plain(self, choice: int, index: int) -> bool:
         """True if deltas to that part are written as they come: frames equal around other text mean the same."""
         if self._think or self._cumulative or self.careful:
             return False
         slot = self._choices[choice].slots[index]
         return slot.scanner is None and not slot.half and slot.open
+
+    def json(self, data: bytes) -> tuple[Any, str | None]:
+        """
+        JSON that a payload has inside a string, read as leniently as payloads are; and what had to be forgiven.
+
+        Raises:
+            NotJSON: If nothing could be made of it.
+            LimitExceeded: If it nests too deep.
+        """
+        depth = self._json_depth
+        try:
+            return _json.decode(data, depth)
+        except _json.TooDeep as error:
+            if depth is None:
+                raise _json.NotJSON(f"it nests {error.args[0]} deep, more than can be read") from None
+            raise LimitExceeded("json_depth", depth + 1, depth) from None
 
     # Facts about the message
 
@@ -541,8 +561,11 @@ class Writer:
         if id is None and name is None and signature is None and not extra:
             return
         slot = slot.target or slot
-        if slot.index >= 0:
-            self.out.append(PartUpdate(slot.choice, slot.index, id, name, signature, dict(extra or {})))
+        if slot.index < 0:
+            # It waited for its first text, which a signed part without any never gets.
+            self._announce(slot)
+            slot.target = slot
+        self.out.append(PartUpdate(slot.choice, slot.index, id, name, signature, dict(extra or {})))
 
     def replace(self, slot: Slot, part: Part) -> None:
         """The server has stated the part whole."""
