@@ -67,16 +67,16 @@ __all__ = ["StreamAccumulator"]
 _MANY = 2048
 
 _CALLS = ("tool_call", "server_tool_call")
-_MEDIA = ("media_type", "url", "id", "transcript", "final")
+_MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
 # What a start may say about the part beside its fields.
 _CONTROL = ("start_arguments", "expects_arguments", "stream_only")
-# Fields of parts that events bring under `extra`, by their names.
-_CARRIED: dict[str, tuple[str, ...]] = {
-    "text": ("phase", "annotations"),
-    "reasoning": ("encrypted", "redacted", "summary"),
-    "tool_call": ("index",),
-    "server_tool_call": ("index",),
-    "server_tool_result": ("content", "is_error"),
+# Fields of parts that events bring under `extra`, by their names. A value of another type is no such field.
+_CARRIED: dict[str, dict[str, type]] = {
+    "text": {"phase": str},
+    "reasoning": {"encrypted": str, "redacted": bool, "summary": bool},
+    "tool_call": {"index": int},
+    "server_tool_call": {"index": int},
+    "server_tool_result": {"content": object, "is_error": bool},
     "image": _MEDIA,
     "audio": _MEDIA,
     "file": _MEDIA,
@@ -147,13 +147,13 @@ class _PartBuilder:
 
     def carry(self, extra: dict[str, Any]) -> None:
         """Take the fields that came under `extra`."""
-        carried = _CARRIED.get(self.kind, ())
+        carried = _CARRIED.get(self.kind, {})
         for key, value in extra.items():
             if value is None:
                 continue
             if key in _CONTROL:
                 self.control[key] = value
-            elif key in carried:
+            elif key in carried and isinstance(value, carried[key]):
                 self.fields[key] = value
             else:
                 self.extra[key] = value
