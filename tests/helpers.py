@@ -218,4 +218,12 @@ EXTRA: dict[str, Any] = {
     "model": lambda r: r.model,
     "id": lambda r: r.id,
     "tool_types": lambda r: [call.type for call in r.tool_calls],
+    # What has the value that it is made with is left out of these.
+    "parts": lambda r: [json.loads(part.to_json()) for part in r.parts],
+    "annotations": lambda r: list(r.annotations),
+    "logprobs": lambda r: list(r.logprobs),
+    "kept": lambda r: r.extra,
+    "diagnostics": lambda r: [item.kind for item in r.diagnostics],
+    "ended": lambda r: r.ended,
+    "created": lambda r: r.created,
 }
