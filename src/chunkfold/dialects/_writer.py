@@ -340,6 +340,7 @@ class Writer:
             "reasoning": lambda value: ReasoningPart(text=value),
             "refusal": lambda value: RefusalPart(text=value),
         }
+        text = self.clean(slots[0], text)
         for slot in slots:
             slot.half = ""
             self.replace(slot, parts[kind](text))
@@ -584,7 +585,12 @@ class Writer:
         slot.half = ""
         self.replace(
             slot,
-            ToolCall(id=slot.id, name=slot.name, raw_arguments=arguments, server_side=slot.kind == "server_tool_call"),
+            ToolCall(
+                id=slot.id,
+                name=slot.name,
+                raw_arguments=self.clean(slot, arguments),
+                server_side=slot.kind == "server_tool_call",
+            ),
         )
 
     def stop(self, slot: Slot) -> None:
@@ -721,9 +727,10 @@ class Writer:
         except UnicodeEncodeError:
             pass
         joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        return self._without_halves(slot, joined)
+        return self.clean(slot, joined)
 
-    def _without_halves(self, slot: Slot, text: str) -> str:
+    def clean(self, slot: Slot, text: str) -> str:
+        """*text* as a part may hold it: a half of a surrogate pair that stands alone becomes U+FFFD, or its escape."""
         try:
             text.encode()
             return text
@@ -736,7 +743,7 @@ class Writer:
     def _give_up_half(self, slot: Slot) -> None:
         if slot.half:
             half, slot.half = slot.half, ""
-            text = self._without_halves(slot, half)
+            text = self.clean(slot, half)
             if slot.splitter is not None:
                 self._write_split(slot, slot.splitter.feed(text))
             else:
