@@ -366,6 +366,7 @@ class Writer:
         id = id if isinstance(id, str) and id else None  # noqa: A001
         name = name if isinstance(name, str) and name else None
         text = arguments if isinstance(arguments, str) else ""
+        number = _hashable(number)
         slot = self._call_of(state, number, id, name, text)
         if slot is None:
             slot = self._open_call(choice, number, id, name, tool_type, server_side, extra)
@@ -485,11 +486,11 @@ class Writer:
         if lazy:
             slot.splitter = ThinkSplitter()
         if key is not None:
-            state.by_key[key] = slot
+            state.by_key[_hashable(key)] = slot
         if kind in CALLS:
             state.last_call = slot
             if number is not None:
-                state.by_number[number] = slot
+                state.by_number[_hashable(number)] = slot
             if slot.id is not None:
                 state.any_id = True
                 state.by_id[slot.id] = slot
@@ -512,7 +513,10 @@ class Writer:
     def slot(self, choice: int, key: Hashable) -> Slot | None:
         """The part that was started last under *key*."""
         state = self._choices.get(choice)
-        return state.by_key.get(key) if state else None
+        try:
+            return state.by_key.get(key) if state else None
+        except TypeError:
+            return state.by_key.get(_hashable(key)) if state else None
 
     def count(self, choice: int) -> int:
         """How many parts the choice has so far: the index that the next one gets."""
@@ -753,9 +757,18 @@ class Writer:
 def _started(extra: Mapping[str, Any] | None, number: Hashable) -> dict[str, Any]:
     """The extra fields of a call's start; the provider's own number of the call is one of them."""
     out = dict(extra or {})
-    if isinstance(number, int):
+    if type(number) is int:
         out["index"] = number
     return out
+
+
+def _hashable(key: Any) -> Hashable:
+    """*key* for a table: what stands in the place of a number may be any JSON."""
+    try:
+        hash(key)
+    except TypeError:
+        return repr(key)
+    return key  # type: ignore[no-any-return]
 
 
 class _ObjectScanner:

@@ -120,10 +120,13 @@ class OpenAIChat(Dialect):
 
     def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
         """A usage object, a ping, or a chunk whose choices are null. What is else without choices is not understood."""
-        if payload.get("type") in _PINGS:
+        kind = payload.get("type")
+        if isinstance(kind, str) and kind in _PINGS:
             self.w.ping()
             return True
-        return bool(payload.get("usage")) or "choices" in payload or payload.get("object") in _OBJECTS
+        kind = payload.get("object")
+        known = isinstance(kind, str) and kind in _OBJECTS
+        return known or bool(payload.get("usage")) or "choices" in payload
 
     def _facts(self, payload: dict[str, Any]) -> None:
         """First real values: Azure's first chunk has an empty id and model and a `created` of 0."""
@@ -137,7 +140,7 @@ class OpenAIChat(Dialect):
     def _choice(self, choice: dict[str, Any], frame: Frame) -> None:
         w = self.w
         index = choice.get("index")
-        index = index if isinstance(index, int) and index >= 0 else 0
+        index = index if type(index) is int and index >= 0 else 0
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict) and any(delta.get(key) for key in delta if key != "role"):
             self._message(index, delta, frame)
