@@ -11,7 +11,9 @@ read yourself.
 from chunkfold._decoder import Decoder
 from chunkfold._doors import AsyncStream, Stream, afold, astream, fold, stream
 from chunkfold._folder import Folder
+from chunkfold._sources import lines
 from chunkfold._version import __version__
+from chunkfold._wrap import WrappedFold, wrap
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import (
     ChunkfoldError,
@@ -71,9 +73,12 @@ __all__ = [
     "UnknownDialect",
     "UnknownPart",
     "Usage",
+    "WrappedFold",
     "__version__",
     "afold",
     "astream",
     "fold",
+    "lines",
     "stream",
+    "wrap",
 ]

@@ -131,9 +131,11 @@ class Decoder:
                 if builder is None:
                     templates.hit()
                     builder = template.builder = accumulator.sink(template.choice, template.index)
-                builder.pieces.append(text)
-                builder.built = None
-                if len(builder.pieces) > 2048:
+                pieces = builder.pieces
+                if not pieces:
+                    builder.touch()
+                pieces.append(text)
+                if len(pieces) > 2048:
                     builder.compact()
                 self._writer.frame += 1
                 return
@@ -178,8 +180,18 @@ class Decoder:
         writer.out.append(MessageStop(self._how_it_ended(error, cancelled)))
         return self._taken()
 
+    @property
+    def end_seen(self) -> bool:
+        """True once the dialect's end mark has come."""
+        return self._dialect.end_seen if self._dialect is not None else self._done
+
+    def note(self, kind: str, detail: str) -> None:
+        """Add a diagnostic of the layer that reads the source."""
+        self._writer.diagnose(kind, detail)
+
     def _how_it_ended(self, error: StreamError | None, cancelled: bool) -> Ended:
-        if cancelled:
+        # Who stops reading after the end mark has missed nothing.
+        if cancelled and not self.end_seen:
             return "cancelled"
         if error is not None or self._writer.errored:
             return "error"

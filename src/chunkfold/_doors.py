@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._folder import Folder
-from chunkfold._sources import _WrongUse, open_async_source, open_source
+from chunkfold._objects import payload_of
+from chunkfold._observers import Observers
+from chunkfold._sources import LineWatch, _WrongUse, open_async_source, open_source
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import PartStart, TextDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from chunkfold._sources import Opened
     from chunkfold.events import Event
     from chunkfold.limits import Limits
+    from chunkfold.parts import ToolCall
     from chunkfold.policy import Policy
-    from chunkfold.response import Response, StreamError
+    from chunkfold.response import Response, StreamError, Usage
 
 __all__ = ["AsyncStream", "Stream", "afold", "astream", "fold", "stream"]
 
@@ -74,17 +78,21 @@ def fold(
     try:
         if opened.is_failure:
             return _failed(folder, opened, _all_of(opened.pieces))
-        pieces = opened.pieces
+        pieces, intake = opened.pieces, _Intake(folder)
         while True:
             try:
                 piece = next(pieces)
             except StopIteration:
+                intake.end()
                 return folder.close()
             except _WrongUse:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the transport raises is told in the response
                 return folder.close(error)
-            folder.feed(_piece(piece), events=False)
+            if type(piece) is bytes and intake.is_sure:
+                folder.feed(piece, events=False)
+            else:
+                intake.feed(piece, events=False)
     finally:
         _close_quietly(opened)
 
@@ -110,16 +118,21 @@ async def afold(
     try:
         if opened.is_failure:
             return _failed(folder, opened, await _all_of_async(opened.pieces))
+        intake = _Intake(folder)
         while True:
             try:
                 piece = await _next_of(opened.pieces)
             except (StopIteration, StopAsyncIteration):
+                intake.end()
                 return folder.close()
             except _WrongUse:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the transport raises is told in the response
                 return folder.close(error)
-            folder.feed(_piece(piece), events=False)
+            if type(piece) is bytes and intake.is_sure:
+                folder.feed(piece, events=False)
+            else:
+                intake.feed(piece, events=False)
     finally:
         await _aclose_quietly(opened)
 
@@ -132,6 +145,11 @@ def stream(
     cumulative_deltas: bool | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
 ) -> Stream:
     """
     Iterate over the events of a stream while it is folded.
@@ -143,6 +161,21 @@ def stream(
 
     Arguments and errors are those of `fold`, but an exception of the source is raised again, unchanged, when the
     events that it ended have been handed out.
+
+    Args:
+        source: As in `fold`.
+        dialect: As in `fold`.
+        split_think_tags: As in `fold`.
+        cumulative_deltas: As in `fold`.
+        limits: As in `fold`.
+        policy: As in `fold`.
+        on_text: Called with each piece of answer text of choice 0.
+        on_reasoning: Called with each piece of reasoning of choice 0.
+        on_tool_call: Called with each client call of choice 0 when it is complete. Look at its `status`.
+        on_usage: Called with the usage so far whenever it changes.
+        on_done: Called once with the complete response, on every way out.
+
+    An observer that raises is reported once, through `logging`, and does not stop the stream.
     """
     folder = Folder(
         dialect,
@@ -151,7 +184,8 @@ def stream(
         limits=limits,
         policy=policy,
     )
-    return Stream(folder, open_source(source))
+    observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
+    return Stream(folder, open_source(source), observers)
 
 
 def astream(
@@ -162,6 +196,11 @@ def astream(
     cumulative_deltas: bool | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
 ) -> AsyncStream:
     """As `stream`, for `async with` and `async for`. `response()` is a plain method and never waits."""
     folder = Folder(
@@ -171,15 +210,18 @@ def astream(
         limits=limits,
         policy=policy,
     )
-    return AsyncStream(folder, open_async_source(source))
+    observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
+    return AsyncStream(folder, open_async_source(source), observers)
 
 
 class _Events:
     """What both streams share: the events that wait, and the one time that the response is finalised."""
 
-    def __init__(self, folder: Folder, opened: Opened) -> None:
+    def __init__(self, folder: Folder, opened: Opened, observers: Observers | None = None) -> None:
         self._folder = folder
         self._opened = opened
+        self._intake = _Intake(folder)
+        self._observers = observers
         self._waiting: deque[Event] = deque()
         self._failure: BaseException | None = None
         self._over = False
@@ -190,11 +232,12 @@ class _Events:
 
     def _feed(self, piece: Any) -> None:
         try:
-            self._waiting.extend(self._folder.feed(_piece(piece)))
+            self._hear(self._intake.feed(piece))
         except LimitExceeded as breach:
-            self._waiting.extend(breach.events)
-            self._failure = breach
             self._over = True
+            self._failure = breach
+            self._hear(list(breach.events))
+            self._done()
         except BaseException:
             self._finish(cancelled=True)
             raise
@@ -204,15 +247,28 @@ class _Events:
         if self._over:
             return
         self._over = True
+        if error is None and not cancelled:
+            self._intake.end()
         try:
             reason = GeneratorExit() if cancelled else error
-            self._waiting.extend(self._folder.finish(reason))
+            self._hear(self._folder.finish(reason))
             self._failure = self._folder.objection
         except LimitExceeded as breach:
-            self._waiting.extend(breach.events)
             self._failure = breach
+            self._hear(list(breach.events))
         if isinstance(error, Exception):
             self._failure = error
+        self._done()
+
+    def _hear(self, events: list[Event]) -> None:
+        """Events have been folded: they wait for the caller, and observers hear of them at once."""
+        self._waiting.extend(events)
+        if self._observers is not None:
+            self._observers.hear(events, self._folder.snapshot)
+
+    def _done(self) -> None:
+        if self._observers is not None:
+            self._observers.done(self._folder.snapshot())
 
     def _fail(self, body: bytes) -> None:
         """The server answered with an error instead of a stream."""
@@ -382,13 +438,42 @@ class _AnswerText:
         return isinstance(event, TextDelta) and event.choice == 0 and event.index not in self._others
 
 
-def _piece(piece: Any) -> Any:
-    """A piece of an iterable as the folder takes it: bytes or a payload."""
-    if isinstance(piece, str):
-        return piece.encode("utf-8", "surrogatepass")
-    if isinstance(piece, (bytes, bytearray, memoryview, Mapping)):
-        return piece
-    raise TypeError(f"the source gave a {type(piece).__name__}; expected bytes, text or payloads (mappings)")
+class _Intake:
+    """What a source gives, as the folder takes it: bytes, or the payload that an object stands for."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._watch: LineWatch | None = LineWatch()
+
+    @property
+    def is_sure(self) -> bool:
+        """True once the source is known to keep its line ends, so that bytes need no look."""
+        return self._watch is None
+
+    def feed(self, piece: Any, events: bool = True) -> list[Event]:
+        """
+        Feed one piece of the source.
+
+        Raises:
+            TypeError: If it is nothing that can be folded.
+        """
+        if self._watch is not None:
+            self._watch.see(piece)
+            if self._watch.has_ends:
+                self._watch = None
+        if isinstance(piece, str):
+            piece = piece.encode("utf-8", "surrogatepass")
+        elif not isinstance(piece, (bytes, bytearray, memoryview)):
+            payload = payload_of(piece)
+            if payload is None:
+                return []
+            piece = payload
+        return self._folder.feed(piece, events=events)
+
+    def end(self) -> None:
+        """The source has ended: say so if its lines had lost their ends."""
+        if self._watch is not None and self._watch.is_missing_ends:
+            self._folder.note("line_ends_missing", "the source gives lines without ends: use chunkfold.lines(source)")
 
 
 async def _next_of(pieces: Any) -> Any:

@@ -58,6 +58,11 @@ class Folder:
         """The canonical name of the dialect; `None` as long as it is not known."""
         return self._decoder.dialect
 
+    @property
+    def end_seen(self) -> bool:
+        """True once the dialect's end mark has come. Usage may still follow in some dialects."""
+        return self._decoder.end_seen
+
     def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any], events: bool = True) -> list[Event]:
         """
         Fold *data* in and return the events that it completes, oldest first.
@@ -84,6 +89,10 @@ class Folder:
         for event in made:
             observe(event)
         return made
+
+    def note(self, kind: str, detail: str) -> None:
+        """Add a diagnostic of whoever reads the source."""
+        self._decoder.note(kind, detail)
 
     def snapshot(self) -> Response:
         """The response so far, safe to keep. It never waits."""

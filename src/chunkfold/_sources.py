@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Opened", "open_async_source", "open_source"]
+__all__ = ["Opened", "LineWatch", "lines", "open_async_source", "open_source"]
 
 _READ = 64 << 10
 
@@ -89,6 +89,40 @@ def open_async_source(source: Any) -> Opened:
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
         return Opened(pieces, close)
     return open_source(source)
+
+
+def lines(iterable: Iterable[bytes] | Iterable[str]) -> Iterator[bytes]:
+    """
+    Give lines their ends back: for `iter_lines()` of requests and httpx and for other iterators that strip them.
+
+    Server-sent events end at a blank line, so without line ends they cannot be told apart.
+    """
+    for line in iterable:
+        data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else bytes(line)
+        yield data if data.endswith((b"\n", b"\r")) else data + b"\n"
+
+
+class LineWatch:
+    """Notices an iterator of lines whose ends were stripped."""
+
+    def __init__(self) -> None:
+        self._fields = 0
+        self.has_ends = False
+
+    def see(self, piece: Any) -> None:
+        """Look at one piece of the source."""
+        if self.has_ends or not isinstance(piece, (bytes, str)):
+            return
+        text = piece if isinstance(piece, str) else piece.decode("latin-1")
+        if "\n" in text or "\r" in text:
+            self.has_ends = True
+        elif text.startswith(("data:", "event:")):
+            self._fields += 1
+
+    @property
+    def is_missing_ends(self) -> bool:
+        """True if several pieces began with a field of an event and none had a line end."""
+        return not self.has_ends and self._fields > 1
 
 
 def _refuse_content(text: str) -> None:

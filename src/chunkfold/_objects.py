@@ -1,0 +1,166 @@
+"""
+The objects of the vendors' SDKs, as payloads. They are known by their shape; no SDK is imported.
+
+A pydantic field that was "not set" is absent, not null, and fields that the SDK does not know come along. Helper events
+that an SDK adds for its own callers (text so far, snapshots) say nothing new and give `None`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+__all__ = ["payload_of"]
+
+# Stand-ins for "absent" that some SDKs leave in fields.
+_ABSENT = frozenset({"Unset", "UnsetType", "NotGiven", "Omit", "NotSetType", "_Unset"})
+# Events that the anthropic and openai helpers derive from those of the wire.
+_DERIVED = frozenset({"text", "thinking", "citation", "signature", "input_json", "compaction"})
+# What google-genai adds to a payload that never was on the wire.
+_ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
+
+
+def payload_of(item: Any) -> Mapping[str, Any] | None:
+    """
+    The payload that an SDK's object stands for; `None` for a helper event that only repeats.
+
+    Raises:
+        TypeError: If *item* has no shape that is known.
+    """
+    if isinstance(item, Mapping):
+        return item
+    if hasattr(item, "tool_call_chunks"):
+        return _langchain(item)
+    inner = getattr(item, "chunk", None)
+    if inner is not None and getattr(item, "type", None) == "chunk":
+        return payload_of(inner)
+    if _is_derived(item):
+        return None
+    data = getattr(item, "data", None)
+    if data is not None and hasattr(data, "model_dump") and not hasattr(item, "type"):
+        return payload_of(data)  # mistralai wraps each payload in an event
+    plain = _plain(item)
+    if not isinstance(plain, dict):
+        raise TypeError(f"the source gave a {type(item).__name__}; expected bytes, text, payloads or an SDK's objects")
+    return plain
+
+
+def _is_derived(item: Any) -> bool:
+    """An event of a helper: it has a snapshot beside it, or is one of the helpers' own types."""
+    kind = getattr(item, "type", None)
+    if not isinstance(kind, str):
+        return False
+    if kind in _DERIVED and hasattr(item, "snapshot"):
+        return True
+    helper = kind.startswith(("content.", "refusal.", "tool_calls.", "logprobs."))
+    return helper or (kind == "signature" and not hasattr(item, "index"))
+
+
+def _plain(value: Any) -> Any:
+    """*value* with every object in it as a dict, and what is absent left out."""
+    if value is None or isinstance(value, (str, int, float, bool, bytes)):
+        return value.value if isinstance(value, Enum) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    return _fields(value)
+
+
+def _fields(item: Any) -> Any:
+    kind = type(item)
+    named = getattr(item, "__pydantic_fields_set__", None)
+    if named is None:
+        named = getattr(item, "__fields_set__", None)
+    if named is not None:
+        return _pydantic(item, named)
+    if hasattr(item, "__struct_fields__"):
+        return {name: _plain(getattr(item, name)) for name in item.__struct_fields__}
+    if callable(getattr(item, "to_dict", None)):
+        return _plain(item.to_dict())
+    if callable(getattr(item, "isoformat", None)):
+        return item.isoformat()
+    attributes = getattr(item, "__dict__", None)
+    if attributes is None or kind.__module__ == "builtins":
+        raise TypeError(f"the source gave a {kind.__name__}; expected bytes, text, payloads or an SDK's objects")
+    return {name: _plain(held) for name, held in attributes.items() if name[0] != "_" and _is_there(held)}
+
+
+def _pydantic(item: Any, named: Any) -> dict[str, Any]:
+    """The fields that were set, under their names on the wire, and the extra ones."""
+    names = _wire_names(type(item))
+    out: dict[str, Any] = {}
+    for name, held in item.__dict__.items():
+        if name in named and name[0] != "_" and name not in _ADDED and _is_there(held):
+            out[names.get(name, name)] = _plain(held)
+    extra = getattr(item, "__pydantic_extra__", None)
+    for name, held in (extra or {}).items():
+        if _is_there(held):
+            out.setdefault(name, _plain(held))
+    return out
+
+
+_NAMES: dict[type, dict[str, str]] = {}
+
+
+def _wire_names(kind: type) -> dict[str, str]:
+    names = _NAMES.get(kind)
+    if names is None:
+        fields = getattr(kind, "model_fields", None) or getattr(kind, "__fields__", None) or {}
+        names = _NAMES[kind] = {}
+        for name, field in fields.items():
+            alias = getattr(field, "serialization_alias", None) or getattr(field, "alias", None)
+            if isinstance(alias, str):
+                names[name] = alias
+    return names
+
+
+def _is_there(held: Any) -> bool:
+    return type(held).__name__ not in _ABSENT
+
+
+def _langchain(item: Any) -> dict[str, Any]:
+    """A LangChain message chunk has its own vocabulary: it is said in that of `openai-chat`."""
+    delta: dict[str, Any] = {"content": item.content}
+    more = getattr(item, "additional_kwargs", None) or {}
+    for key in ("reasoning_content", "refusal"):
+        if more.get(key):
+            delta[key] = more[key]
+    if item.tool_call_chunks:
+        delta["tool_calls"] = [
+            {
+                "index": call.get("index"),
+                "id": call.get("id"),
+                "function": {"name": call.get("name"), "arguments": call.get("args")},
+            }
+            for call in item.tool_call_chunks
+        ]
+    facts = getattr(item, "response_metadata", None) or {}
+    reason = facts.get("finish_reason") or facts.get("stop_reason")
+    payload: dict[str, Any] = {
+        "object": "chat.completion.chunk",
+        "id": getattr(item, "id", None),
+        "model": facts.get("model_name") or facts.get("model"),
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+    }
+    usage = getattr(item, "usage_metadata", None)
+    if usage:
+        payload["usage"] = _langchain_usage(usage)
+    return payload
+
+
+def _langchain_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    given, made = usage.get("input_token_details") or {}, usage.get("output_token_details") or {}
+    return {
+        "prompt_tokens": usage.get("input_tokens"),
+        "completion_tokens": usage.get("output_tokens"),
+        "total_tokens": usage.get("total_tokens"),
+        "prompt_tokens_details": {
+            "cached_tokens": given.get("cache_read"),
+            "cache_write_tokens": given.get("cache_creation"),
+        },
+        "completion_tokens_details": {"reasoning_tokens": made.get("reasoning")},
+    }

@@ -1,0 +1,86 @@
+"""Callbacks beside a stream: each hears its kind of news, and one that raises is reported once and stops nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.events import PartStart, PartStop, ReasoningDelta, TextDelta, UsageUpdate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chunkfold.events import Event
+    from chunkfold.parts import ToolCall
+    from chunkfold.response import Response, Usage
+
+__all__ = ["Observers", "report"]
+
+
+def report(name: str) -> None:
+    """Tell through `logging` that an observer has raised; the exception being handled goes with it."""
+    import logging
+
+    logging.getLogger("chunkfold").warning("the observer %s raised; the stream goes on", name, exc_info=True)
+
+
+class Observers:
+    """The callbacks of one stream."""
+
+    def __init__(
+        self,
+        on_text: Callable[[str], object] | None,
+        on_reasoning: Callable[[str], object] | None,
+        on_tool_call: Callable[[ToolCall], object] | None,
+        on_usage: Callable[[Usage], object] | None,
+        on_done: Callable[[Response], object] | None,
+    ) -> None:
+        self._on_text = on_text
+        self._on_reasoning = on_reasoning
+        self._on_tool_call = on_tool_call
+        self._on_usage = on_usage
+        self._on_done = on_done
+        self._kinds: dict[int, str] = {}
+        self._reported: set[str] = set()
+
+    @classmethod
+    def of(cls, *callbacks: Any) -> Observers | None:
+        """The observers, or `None` if there are none, which costs nothing."""
+        return cls(*callbacks) if any(callbacks) else None
+
+    def hear(self, events: list[Event], snapshot: Callable[[], Response]) -> None:
+        """Tell what *events*, already folded, say about choice 0."""
+        for event in events:
+            if isinstance(event, TextDelta):
+                if event.choice == 0 and self._kinds.get(event.index) == "text":
+                    self._tell("on_text", self._on_text, event.text)
+            elif isinstance(event, ReasoningDelta):
+                if event.choice == 0:
+                    self._tell("on_reasoning", self._on_reasoning, event.text)
+            elif isinstance(event, PartStart):
+                if event.choice == 0:
+                    self._kinds[event.index] = event.kind
+            elif isinstance(event, PartStop):
+                if event.choice == 0 and self._kinds.get(event.index or 0) == "tool_call":
+                    self._tell_call(event.index or 0, snapshot)
+            elif isinstance(event, UsageUpdate):
+                self._tell("on_usage", self._on_usage, event.usage)
+
+    def done(self, response: Response) -> None:
+        """Tell the complete response."""
+        self._tell("on_done", self._on_done, response)
+
+    def _tell_call(self, index: int, snapshot: Callable[[], Response]) -> None:
+        if self._on_tool_call is not None:
+            parts = snapshot().parts
+            if index < len(parts):
+                self._tell("on_tool_call", self._on_tool_call, parts[index])
+
+    def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
+        if observer is None:
+            return
+        try:
+            observer(news)
+        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
+            if name not in self._reported:
+                self._reported.add(name)
+                report(name)
