@@ -226,4 +226,6 @@ EXTRA: dict[str, Any] = {
     "diagnostics": lambda r: [item.kind for item in r.diagnostics],
     "ended": lambda r: r.ended,
     "created": lambda r: r.created,
+    "dialect": lambda r: r.dialect,
+    "unknown": lambda r: [part.name for part in _of_kind(r, "unknown")],
 }
