@@ -14,6 +14,7 @@ import msgspec
 
 from chunkfold import _json
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
+from chunkfold._shown import Shown
 from chunkfold.errors import PolicyError
 from chunkfold.events import (
     Annotations,
@@ -108,12 +109,15 @@ class _PartBuilder:
     """A part in the making."""
 
     __slots__ = (
-        "annotations", "built", "chunks", "closed", "control", "delta", "extra", "fields", "hidden", "kind", "noted",
-        "open", "pieces", "sealed", "seen", "started",
+        "annotations", "built", "chunks", "closed", "control", "delta", "dirty", "extra", "fields", "hidden", "kind",
+        "noted", "open", "pieces", "place", "sealed", "seen", "started",
     )  # fmt: skip
 
-    def __init__(self, kind: Kind, *, started: bool = True) -> None:
+    def __init__(self, kind: Kind, dirty: list[_PartBuilder], *, started: bool = True) -> None:
         self.started = started
+        # Where to report that something has come, and the place in the last snapshot.
+        self.dirty = dirty
+        self.place = 0
         # Not for the response: a preview, or what the policy drops.
         self.hidden = False
         self.noted = False
@@ -137,8 +141,14 @@ class _PartBuilder:
         self.seen: set[str] = set()
         # The judgement of the argument text, and how long the text was then.
         self.sealed: tuple[ToolCallStatus, int] | None = None
-        # The part as last handed out; `None` when something has come since.
+        # The part as last handed out; `None` when something has come since: `touch` sees to it.
         self.built: Part | None = None
+
+    def touch(self) -> None:
+        """Something is to come: the next snapshot builds the part anew. While there are pieces this was called."""
+        if self.built is not None:
+            self.built = None
+            self.dirty.append(self)
 
     def hide(self) -> None:
         """Keep nothing of what comes."""
@@ -165,12 +175,16 @@ class _PartBuilder:
 
     def text(self) -> str:
         """The text so far. Asking again costs only what has come since."""
+        chunks = self.chunks
+        if len(chunks) > 1:
+            chunks[:] = ["".join(chunks)]
         if self.pieces:
-            self.chunks = ["".join(self.chunks) + "".join(self.pieces)]
+            # CPython lets a text that only one local variable holds grow in place.
+            text = chunks.pop() if chunks else ""
+            text += "".join(self.pieces)
+            chunks.append(text)
             self.pieces.clear()
-        elif len(self.chunks) > 1:
-            self.chunks = ["".join(self.chunks)]
-        return self.chunks[0] if self.chunks else ""
+        return chunks[0] if chunks else ""
 
     def compact(self) -> None:
         """Join many small pieces into one."""
@@ -183,7 +197,8 @@ class _ChoiceBuilder:
     """A choice in the making."""
 
     __slots__ = (
-        "aliased", "annotations", "aside", "calls", "finishes", "logprobs", "oldest", "parts", "seen", "strays",
+        "aliased", "annotations", "aside", "calls", "finishes", "logprobs", "oldest", "parts", "seen", "shown",
+        "strays",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -201,9 +216,15 @@ class _ChoiceBuilder:
         self.seen: set[str] = set()
         # Every reason with its native word, once, in order; but the first and the last are so here too.
         self.finishes: list[tuple[FinishReason, str | None]] = []
+        self.shown = Shown()
+
+    def part(self, kind: Kind, *, started: bool = True) -> _PartBuilder:
+        """A new part, which has no place yet."""
+        return _PartBuilder(kind, self.shown.dirty, started=started)
 
     def put_aside(self, index: int, part: _PartBuilder) -> None:
         """Keep a part that is found by its index and the type of its deltas."""
+        self.shown.moved = True
         self.strays[index, part.delta] = part
         self.aside.append((index, part))
 
@@ -213,6 +234,7 @@ class _ChoiceBuilder:
 
     def forget_from(self, index: int) -> None:
         """Drop the parts from that index on."""
+        self.shown.moved = True
         del self.parts[index:]
         self.aside = [entry for entry in self.aside if entry[0] < index]
         self.strays = {key: part for key, part in self.strays.items() if key[0] < index}
@@ -252,6 +274,8 @@ class StreamAccumulator:
         self._response: Response | None = None
         self._objection: PolicyError | None = None
         self._closings = 0
+        self._shown_diagnostics: tuple[Diagnostic, ...] = ()
+        self._stopped: _PartBuilder | None = None
 
     def observe(self, event: Event) -> None:
         """
@@ -265,8 +289,14 @@ class StreamAccumulator:
         _HANDLERS[type(event)](self, event)
 
     def snapshot(self) -> Response:
-        """The response so far: safe to keep, `ended=None` and calls `open` until the end."""
-        return self._response or self._build(self._ended)
+        """
+        The response so far: safe to keep, `ended=None` and calls `open` until the end.
+
+        It costs what has come since the last one, and a pointer for each part.
+        """
+        if self._response is not None:
+            return self._response
+        return self._build_open() if self._ended is None else self._build(self._ended)
 
     def finalize(self) -> Response:
         """
@@ -297,6 +327,17 @@ class StreamAccumulator:
         """What `complete` would give if the stream ended now. It goes on unchanged."""
         return self._response or self._judged(ended)[0]
 
+    def stopped_part(self) -> Part | None:
+        """
+        The part that the last `PartStop` closed, as the policy has it; `None` if it closed none that is handed out.
+        """
+        builder = self._stopped
+        if builder is None or builder.hidden:
+            return None
+        part = builder.built or self._build_part(builder, over=False, cut=False)
+        parts = judge_parts([_candidate(part, builder)], self._policy, 0, self._depth, self._facts.get("id")).parts
+        return parts[0] if parts else None
+
     # Deltas
 
     def _delta(self, event: TextDelta | ReasoningDelta | RefusalDelta | ToolArgumentsDelta) -> None:
@@ -307,16 +348,18 @@ class StreamAccumulator:
         else:
             if part.delta is not type(event):
                 part = self._misplaced(event, part)
-        part.pieces.append(event.text)
-        part.built = None
-        if len(part.pieces) > _MANY:
+        pieces = part.pieces
+        if not pieces:
+            part.touch()
+        pieces.append(event.text)
+        if len(pieces) > _MANY:
             part.compact()
 
     def _data(self, event: DataDelta) -> None:
         part = self._at(event)
         if not part.hidden:
             part.fields.setdefault("data", []).append(event.data)
-            part.built = None
+            part.touch()
 
     def sink(self, choice: int, index: int) -> _PartBuilder:
         """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
@@ -341,7 +384,7 @@ class StreamAccumulator:
         choice = self._choice(event.choice)
         part = choice.strays.get((event.index, delta))
         if part is None:
-            part = _PartBuilder(_KIND_OF_EVENT.get(type(event), "unknown"), started=False)
+            part = choice.part(_KIND_OF_EVENT.get(type(event), "unknown"), started=False)
             part.delta = delta
             if self._policy.orphans == "drop":
                 part.hide()
@@ -365,7 +408,7 @@ class StreamAccumulator:
         is_call = event.kind in _CALLS
         part = self._earlier(choice, event) if is_call else None
         if part is None:
-            part = self._claimed(choice, event) if choice.strays else _PartBuilder(event.kind)
+            part = self._claimed(choice, event) if choice.strays else choice.part(event.kind)
         if event.index == len(parts):
             parts.append(part)
         else:
@@ -385,7 +428,7 @@ class StreamAccumulator:
         elif event.id is not None and event.kind == "reasoning":
             part.extra["id"] = event.id
         part.carry(event.extra)
-        part.built = None
+        part.touch()
         if "stream_only" in part.control or (event.kind == "reasoning" and self._policy.reasoning == "drop"):
             part.hide()
 
@@ -407,11 +450,12 @@ class StreamAccumulator:
         key = (event.index, _DELTA_OF.get(event.kind))
         part = choice.strays.get(key)
         if part is None or part.started:
-            return _PartBuilder(event.kind)
+            return choice.part(event.kind)
+        choice.shown.moved = True
         del choice.strays[key]
         choice.aside.remove((event.index, part))
         if part.hidden:
-            return _PartBuilder(event.kind)
+            return choice.part(event.kind)
         part.started, part.kind = True, event.kind
         return part
 
@@ -433,7 +477,7 @@ class StreamAccumulator:
             else:
                 part.extra["signature"] = event.signature
         part.carry(event.extra)
-        part.built = None
+        part.touch()
 
     def _merged_name(self, before: str | None, name: str) -> str:
         """The name when another came. A dialect tells the whole name, pieces joined."""
@@ -445,9 +489,10 @@ class StreamAccumulator:
     def _part_replace(self, event: PartReplace) -> None:
         """What is stated whole replaces text and what it says; what it leaves unsaid stays."""
         part, new = self._at(event), event.part
-        part.built = None
+        part.touch()
         part.sealed = None
         if part.kind != new.kind:
+            self._choice(event.choice).shown.moved = True
             part.kind = new.kind
             part.fields = {}
             part.delta = _DELTA_OF.get(new.kind) if part.open else None
@@ -483,6 +528,7 @@ class StreamAccumulator:
             part = parts[index]
         else:
             part = choice.stray(index)
+        self._stopped = part if part is not None and part.open else None
         if part is None:
             self._note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
             return
@@ -491,14 +537,15 @@ class StreamAccumulator:
             part.closed = self._closings
         part.open = False
         part.delta = None
-        part.built = None
+        part.touch()
 
     def _unknown(self, event: UnknownEvent) -> None:
-        part = _PartBuilder("unknown")
+        choice = self._choice(0)
+        part = choice.part("unknown")
         self._closings += 1
         part.open, part.closed = False, self._closings
         part.built = UnknownPart(event.name, event.payload)
-        self._choice(0).parts.append(part)
+        choice.parts.append(part)
 
     def _reset(self, event: MessageReset) -> None:
         """Drop what the server took back. Usage stays: those tokens were spent."""
@@ -527,7 +574,7 @@ class StreamAccumulator:
         if event.index is not None:
             part = self._at(event)
             _extend_unlike(part.annotations, part.seen, event.items)
-            part.built = None
+            part.touch()
         _extend_unlike(choice.annotations, choice.seen, event.items)
 
     def _logprobs(self, event: Logprobs) -> None:
@@ -592,6 +639,56 @@ class StreamAccumulator:
     def _note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
         self._diagnostics.append(Diagnostic(kind, None, choice, index, detail))
 
+    def _build_open(self) -> Response:
+        """As `_build` while the stream is open, from what the last snapshot left."""
+        facts = self._facts
+        if self._provider_error:
+            self._choice(0)  # so that the finish reason has a place
+        if len(self._shown_diagnostics) != len(self._diagnostics):
+            self._shown_diagnostics = tuple(self._diagnostics)
+        return Response(
+            choices=tuple([self._show_choice(index) for index in sorted(self._choices)]),
+            usage=self._usage,
+            error=self._error,
+            id=facts.get("id"),
+            model=facts.get("model"),
+            created=facts.get("created"),
+            dialect=facts.get("dialect"),
+            vendor=facts.get("vendor"),
+            diagnostics=self._shown_diagnostics,
+            extra=_copied(self._extra),
+        )
+
+    def _show_choice(self, index: int) -> Choice:
+        builder = self._choices[index]
+        shown = builder.shown
+        changed = shown.bring_up_to_date(builder, self._build_open_part)
+        role = self._facts.get("role") or "assistant"
+        reason = native = None
+        if builder.finishes or self._provider_error:
+            stands = chosen_finish(builder.finishes, self._policy)
+            reason, native = self._reason(builder, None), stands[1] if stands else None
+        logprobs, annotations = shown.facts[3:] if shown.facts else ((), ())
+        if len(logprobs) != len(builder.logprobs):
+            logprobs = tuple(builder.logprobs)
+        if len(annotations) != len(builder.annotations):
+            annotations = tuple(builder.annotations)
+        facts = (role, reason, native, logprobs, annotations)
+        if shown.choice is not None and not changed and facts == shown.facts:
+            return shown.choice
+        shown.facts = facts
+        return shown.make(
+            index=index,
+            finish_reason=reason,
+            native_finish_reason=native,
+            logprobs=logprobs,
+            annotations=annotations,
+            role=role,
+        )
+
+    def _build_open_part(self, part: _PartBuilder) -> Part:
+        return self._build_part(part, over=False, cut=False)
+
     def _build(self, ended: Ended | None) -> Response:
         """The response as the stream has it, but for what is hidden."""
         facts = self._facts
@@ -626,23 +723,14 @@ class StreamAccumulator:
         for choice in whole.choices:
             if choice.index and policy.choices == "first":
                 continue
-            candidates = [
-                Candidate(
-                    part,
-                    builder.started,
-                    builder.closed,
-                    bool(builder.pieces or builder.chunks),
-                    builder.start_arguments(),
-                    "expects_arguments" in builder.control,
-                )
-                for part, builder in self._built(choice.index, ended, whole.truncated)
-            ]
+            built = self._built(choice.index, ended, whole.truncated)
+            candidates = [_candidate(part, builder) for part, builder in built]
             verdict = judge_parts(candidates, policy, choice.index, self._depth, whole.id)
             choices.append(self._build_choice(choice.index, list(verdict.parts), ended))
             unusable += verdict.unusable
             diagnostics += verdict.diagnostics
-        built = self._choices.values()
-        empty = whole.error is None and not any(choice.parts or choice.aside or choice.finishes for choice in built)
+        gathered = self._choices.values()
+        empty = whole.error is None and not any(choice.parts or choice.aside or choice.finishes for choice in gathered)
         if not any(choice.index == 0 for choice in choices):
             reason = self._reason(_ChoiceBuilder(), ended)
             if empty and policy.empty_stream == "stop":
@@ -784,6 +872,17 @@ class StreamAccumulator:
         if not raw.strip(" \t\r\n"):
             return "empty"
         return "complete" if _json.is_object(raw, self._depth) else "invalid"
+
+
+def _candidate(part: Part, builder: _PartBuilder) -> Candidate:
+    return Candidate(
+        part,
+        builder.started,
+        builder.closed,
+        bool(builder.pieces or builder.chunks),
+        builder.start_arguments(),
+        "expects_arguments" in builder.control,
+    )
 
 
 def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:

@@ -1,0 +1,116 @@
+"""
+Nous' `ToolCallAccumulator`: bare fragments of tool calls in, plain dicts out. The shape of a fragment is found out.
+
+    accumulator.feed([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}])     # OpenAI
+    accumulator.feed({"_phase": "partial", "_index": 0, "partial_json": "{"})                    # Anthropic
+    accumulator.feed({"name": "f", "arguments": {}})                                             # Gemini, whole calls
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from chunkfold import presets
+from chunkfold.accumulator import StreamAccumulator
+from chunkfold.dialects._writer import Writer, json_text
+from chunkfold.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chunkfold.parts import ToolCall
+    from chunkfold.policy import Policy
+
+__all__ = ["ToolCallAccumulator"]
+
+# Calls of different shapes never mix: each shape is a choice of its own.
+_OPENAI, _ANTHROPIC, _GEMINI = 0, 1, 2
+
+
+class ToolCallAccumulator:
+    """Nous' accumulator. Pieces belong together as in the dialects (see `Writer.call`)."""
+
+    def __init__(self, policy: Policy = presets.nous, limits: Limits | None = None) -> None:
+        limits = limits if limits is not None else Limits()
+        self._writer = Writer(limits)
+        self._writer.careful = True
+        self._core = StreamAccumulator(msgspec.structs.replace(policy, choices="all"), limits)
+
+    def feed(self, fragment: Any) -> Self:
+        """
+        Take one fragment: a list of partial calls (OpenAI), a dict with a `_phase` (Anthropic), or a whole call
+        (Gemini). What is none of these is ignored.
+
+        Raises:
+            LimitExceeded: If there are more calls than allowed.
+        """
+        if isinstance(fragment, list):
+            self._partial_calls(fragment)
+        elif isinstance(fragment, dict):
+            if "_phase" in fragment or "_index" in fragment:
+                self._block(fragment)
+            elif fragment.get("name") and ("arguments" in fragment or "input" in fragment):
+                self._whole_call(fragment)
+        events, self._writer.out = self._writer.out, []
+        for event in events:
+            self._core.observe(event)
+        return self
+
+    def finalize(self) -> list[dict[str, Any]]:
+        """
+        The calls so far: those of OpenAI's shape by index, Anthropic's by index, Gemini's as they came.
+
+        Each has `id`, `name` and `arguments`. Arguments that are not one object are `{}`, and the text is under
+        `_invalid_arguments`: send the model an error, do not run the tool. It may be asked again.
+        """
+        response = self._core.as_if_ended()
+        return [_plain(call) for choice in response.choices for call in choice.tool_calls]
+
+    def _partial_calls(self, calls: Iterable[Any]) -> None:
+        for call in calls:
+            if not isinstance(call, dict):
+                continue
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            self._writer.call(
+                _OPENAI,
+                number=call.get("index"),
+                id=call.get("id"),
+                name=function.get("name"),
+                arguments=json_text(function.get("arguments")),
+            )
+
+    def _block(self, fragment: Mapping[str, Any]) -> None:
+        index = fragment.get("_index", 0)
+        slot = self._writer.call(
+            _ANTHROPIC,
+            number=index,
+            id=fragment.get("id"),
+            name=fragment.get("name"),
+            arguments=fragment.get("partial_json"),
+        )
+        if fragment.get("input"):
+            self._writer.update(slot, extra={"start_arguments": json_text(fragment["input"])})
+
+    def _whole_call(self, fragment: Mapping[str, Any]) -> None:
+        arguments = fragment.get("arguments", fragment.get("input"))
+        slot = self._writer.start(
+            _GEMINI, "tool_call", id=fragment.get("id"), name=fragment["name"], extra=_metadata(fragment)
+        )
+        self._writer.delta(slot, json_text(arguments))
+        self._writer.stop(slot)
+
+
+def _metadata(fragment: Mapping[str, Any]) -> dict[str, Any]:
+    return {"metadata": fragment["metadata"]} if fragment.get("metadata") else {}
+
+
+def _plain(call: ToolCall) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": call.id, "name": call.name, "arguments": call.arguments_or({})}
+    if not call.is_usable:
+        out["_invalid_arguments"] = call.raw_arguments
+    if "metadata" in call.extra:
+        out["metadata"] = call.extra["metadata"]
+    return out

@@ -1,0 +1,154 @@
+"""
+open-agent-sdk: blocks at each finish reason (0.8) or text per fragment (0.10), and one `Finish`, last.
+
+What is handed out is never handed out again. Calls whose arguments are not whole when a reason comes wait for the end:
+servers that give a reason on every frame would else have them cut.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+
+from chunkfold import presets
+from chunkfold.accumulator import StreamAccumulator
+from chunkfold.errors import PolicyError
+from chunkfold.events import ErrorEvent, ReasoningDelta, TextDelta
+from chunkfold.events import Finish as FinishEvent
+from chunkfold.parts import TextPart, ToolCall
+from chunkfold.response import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from chunkfold.events import Event
+    from chunkfold.policy import Policy
+    from chunkfold.response import Response
+
+__all__ = ["Failure", "Finish", "Item", "OpenAgentStream", "Reasoning", "coalesce_text_blocks"]
+
+
+class Reasoning(NamedTuple):
+    """Thinking, handed out only where it was asked for."""
+
+    text: str
+
+
+class Failure(NamedTuple):
+    """Something failed. The stream goes on to its `Finish`."""
+
+    error: PolicyError | StreamError
+
+
+class Finish(NamedTuple):
+    """Why the stream ended: `stop`, `length`, `tool_calls`, `content_filter`, `unspecified`, or the server's word."""
+
+    reason: str
+
+    @property
+    def is_truncated(self) -> bool:
+        """True if the token limit cut the answer."""
+        return self.reason == "length"
+
+
+Item: TypeAlias = TextPart | ToolCall | Reasoning | Failure | Finish
+
+
+class OpenAgentStream:
+    """
+    open-agent-sdk's accumulator.
+
+    Args:
+        capture_reasoning: Hand out thinking.
+        per_fragment: Hand out text and thinking as they come (0.10), not at the finish (0.8). Calls wait in both.
+        policy: How doubtful things are judged; its field `reasoning` is set by *capture_reasoning*.
+
+    """
+
+    def __init__(
+        self, *, capture_reasoning: bool = False, per_fragment: bool = False, policy: Policy = presets.open_agent
+    ) -> None:
+        keep = "keep" if capture_reasoning else "drop"
+        self._core = StreamAccumulator(msgspec.structs.replace(policy, reasoning=keep))
+        self._capture = capture_reasoning
+        self._per_fragment = per_fragment
+        self._text = self._reasoning = 0
+        self._calls: set[tuple[str | None, int | None]] = set()
+        self._last: list[Item] | None = None
+
+    def process(self, event: Event) -> list[Item]:
+        """
+        Take one event and return what it completes, never a `Finish`.
+
+        Raises:
+            ValueError: After `finalize`.
+        """
+        self._core.observe(event)
+        if isinstance(event, FinishEvent):
+            return self._drain(self._core.as_if_ended(), ("complete",)) if event.choice == 0 else []
+        if isinstance(event, ErrorEvent):
+            return [Failure(event.error)]
+        if self._per_fragment and isinstance(event, (TextDelta, ReasoningDelta)):
+            return self._fragment(event)
+        return []
+
+    def finalize(self) -> list[Item]:
+        """What is left, then `Finish`. Asking again gives the same list."""
+        if self._last is None:
+            response = self._core.complete()
+            self._last = self._drain(response, ("complete", "empty"))
+            if self._core.objection is not None:
+                self._last.append(Failure(self._core.objection))
+            self._last.append(_finish(response))
+        return self._last
+
+    def response(self) -> Response:
+        """All that came, whatever was handed out of it."""
+        return self._core.snapshot()
+
+    def _fragment(self, event: TextDelta | ReasoningDelta) -> list[Item]:
+        if event.choice != 0 or not event.text:
+            return []
+        if isinstance(event, TextDelta):
+            return [TextPart(event.text)]
+        return [Reasoning(event.text)] if self._capture else []
+
+    def _drain(self, response: Response, ripe: tuple[str, ...]) -> list[Item]:
+        """Thinking, text and calls that were not handed out yet."""
+        items: list[Item] = []
+        if not self._per_fragment:
+            thought, text = response.reasoning[self._reasoning :], response.text[self._text :]
+            self._reasoning, self._text = self._reasoning + len(thought), self._text + len(text)
+            if thought:
+                items.append(Reasoning(thought))
+            if text:
+                items.append(TextPart(text))
+        for call in response.tool_calls:
+            key = (call.id, call.index)
+            if call.status in ripe and key not in self._calls:
+                self._calls.add(key)
+                items.append(call)
+        return items
+
+
+_AS_THEIRS = {"refusal": "content_filter"}
+
+
+def _finish(response: Response) -> Finish:
+    reason, native = response.finish_reason, response.native_finish_reason
+    if reason in ("stop", "length", "tool_calls", "content_filter", "refusal"):
+        return Finish(_AS_THEIRS.get(reason, reason))
+    return Finish(native or "unspecified")
+
+
+def coalesce_text_blocks(items: Iterable[Item]) -> list[Item]:
+    """The items with texts that stand side by side made one, as history wants them."""
+    out: list[Item] = []
+    for item in items:
+        before = out[-1] if out else None
+        if isinstance(item, TextPart) and isinstance(before, TextPart):
+            out[-1] = TextPart(before.text + item.text)
+        else:
+            out.append(item)
+    return out

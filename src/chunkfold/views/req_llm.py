@@ -1,0 +1,193 @@
+"""
+ReqLLM's `ChunkAccumulator`: push events, ask any finaliser at any time, in any order, as often as you like.
+
+It takes our events instead of ReqLLM's chunks. What a start says beside its fields stands in `PartStart.extra`:
+`start_arguments` (the arguments of the start), `expects_arguments` (deltas are promised), `stream_only` (a preview).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from chunkfold import presets
+from chunkfold.accumulator import StreamAccumulator
+from chunkfold.events import PartStart, PartStop
+from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
+from chunkfold.response import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from chunkfold.events import Event
+    from chunkfold.parts import Part
+    from chunkfold.policy import Policy
+    from chunkfold.response import Response
+
+__all__ = ["BuiltinTool", "ChunkAccumulator"]
+
+_MEDIA = (ImagePart, AudioPart, FilePart)
+
+
+class BuiltinTool(NamedTuple):
+    """A tool that the server ran, with the times at which its call was seen to start and to end."""
+
+    id: str | None
+    name: str | None
+    status: str | None
+    started: float | None
+    done: float | None
+
+
+class ChunkAccumulator:
+    """
+    ReqLLM's accumulator.
+
+    Args:
+        policy: How doubtful things are judged.
+        clock: Tells the time when a builtin tool starts and ends; `None`: no times are taken.
+
+    """
+
+    def __init__(self, policy: Policy = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
+        self._core = StreamAccumulator(policy)
+        self._clock = clock
+        self._builtin: dict[tuple[int, int | None], str | None] = {}
+        self._times: dict[str | None, list[float | None]] = {}
+
+    def push(self, event: Event) -> Self:
+        """Take one event."""
+        self._core.observe(event)
+        if self._clock is not None and isinstance(event, (PartStart, PartStop)):
+            self._note_time(event, self._clock)
+        return self
+
+    def reduce(self, events: Iterable[Event]) -> Self:
+        """Take all of *events*."""
+        for event in events:
+            self.push(event)
+        return self
+
+    def _note_time(self, event: PartStart | PartStop, clock: Callable[[], float]) -> None:
+        place = (event.choice, event.index)
+        if isinstance(event, PartStart):
+            if event.kind == "server_tool_call":
+                self._builtin[place] = event.id
+                self._times[event.id] = [clock(), None]
+        elif place in self._builtin:
+            self._times[self._builtin[place]][1] = clock()
+
+    # The finalisers
+
+    def text(self) -> str:
+        """All text, joined."""
+        return self._response().text
+
+    def thinking(self) -> str:
+        """All thinking, joined."""
+        return "".join(part.text for part in self._response().parts if isinstance(part, ReasoningPart))
+
+    def content_parts(self) -> tuple[Part, ...]:
+        """Whole parts that are no text: pictures, audios, files."""
+        return tuple(part for part in self._response().parts if isinstance(part, _MEDIA))
+
+    def ordered_content(self, *, include_thinking: bool = True) -> tuple[Part, ...]:
+        """Text, thinking and whole parts in the order in which they came; texts of different items stay apart."""
+        return self._response().message.content(reasoning=include_thinking)
+
+    def has_ordered_content(self) -> bool:
+        """True if one joined text would lose something: a whole part came, or text that is labelled with its item."""
+        content = self._response().message.content()
+        return any(isinstance(part, _MEDIA) or (isinstance(part, TextPart) and _is_bounded(part)) for part in content)
+
+    def reasoning_details(self) -> list[dict[str, Any]]:
+        """What goes with the thinking, one entry a part, in order."""
+        parts = [part for part in self._response().parts if isinstance(part, ReasoningPart)]
+        return [
+            {
+                **part.extra,
+                "index": place,
+                "text": part.text,
+                "signature": part.signature,
+                "encrypted": part.encrypted is not None,
+                "data": part.encrypted,
+            }
+            for place, part in enumerate(parts)
+        ]
+
+    def logprobs(self) -> list[Any]:
+        """In order, repeats and all."""
+        return list(self._response().logprobs)
+
+    def annotations(self) -> list[dict[str, Any]]:
+        """In order, without exact repeats."""
+        return list(self._response().annotations)
+
+    def finish_reason(self) -> str | None:
+        """The last reason, in the server's word; `None` if there was none."""
+        response = self._response()
+        return response.native_finish_reason
+
+    def server_finish_reason(self) -> str:
+        """
+        The reason as ReqLLM's stream server tells it when the stream is over.
+
+        An error and a cancellation go before what was said. Without a word, an end that was marked is a `stop`, any
+        other is `incomplete`.
+        """
+        response = self._core.complete()
+        if response.error is not None:
+            return "error"
+        if response.ended == "cancelled":
+            return "cancelled"
+        reason = response.finish_reason
+        if reason is None:
+            return "incomplete"
+        return reason if reason in ("stop", "length", "tool_calls", "content_filter") else "unknown"
+
+    def usage(self) -> dict[str, int] | None:
+        """The counts that were reported; `None` if none were."""
+        usage = self._response().usage
+        if usage is None:
+            return None
+        counts = usage.to_dict()
+        counts.pop("raw", None)
+        return counts
+
+    def tool_calls_for_response(self) -> list[dict[str, Any]]:
+        """The calls, also those of builtin tools, as dicts: id, name, arguments, and what else there is of them."""
+        return [_plain(part) for part in self._response().parts if isinstance(part, ToolCall)]
+
+    def message(self) -> Message | None:
+        """The message for telemetry: content without thinking, then calls. `None` without text, content and calls."""
+        message = self._response().message
+        calls = tuple(part for part in message.parts if isinstance(part, ToolCall))
+        parts = message.content(reasoning=False) + calls
+        return Message(message.role, parts) if parts else None
+
+    def builtin_tools(self) -> list[BuiltinTool]:
+        """The tools that the server ran, with their status and, given a clock, their times."""
+        calls = [part for part in self._response().parts if isinstance(part, ToolCall) and part.server_side]
+        return [
+            BuiltinTool(call.id, call.name, call.extra.get("status"), *self._times.get(call.id, (None, None)))
+            for call in calls
+        ]
+
+    def _response(self) -> Response:
+        return self._core.as_if_ended()
+
+
+def _is_bounded(part: TextPart) -> bool:
+    return part.phase is not None and (part.id is not None or "output_index" in part.extra)
+
+
+def _plain(call: ToolCall) -> dict[str, Any]:
+    metadata = {key: value for key, value in call.extra.items() if key not in ("arguments_lost", "original_arguments")}
+    lost = call.extra.get("arguments_lost")
+    if lost is not None:
+        metadata["error"] = {"type": "args_lost", **lost}
+    out: dict[str, Any] = {"id": call.id, "name": call.name, "arguments": call.arguments_or({})}
+    if call.server_side:
+        out["builtin"] = True
+    if metadata:
+        out["metadata"] = metadata
+    return out
