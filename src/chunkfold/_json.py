@@ -8,12 +8,13 @@ guess would be run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["NotJSON", "TooDeep", "decode", "depth_of", "encode", "is_object", "parse_arguments", "raw_at", "verbatim"]
 
@@ -177,22 +178,59 @@ def encode(value: Any) -> str:
     """JSON text of *value* on one line. What JSON has no word for is written as its `str()`."""
     try:
         return _encode(value).decode()
-    except (TypeError, UnicodeEncodeError, msgspec.ValidationError, OverflowError, RecursionError):
-        import json
-
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_stand_in)
+    except (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError):
+        return "".join(_written(value))
 
 
-def _stand_in(value: Any) -> Any:
-    if isinstance(value, msgspec.Struct):
-        return msgspec.to_builtins(value)
+class _Token(str):
+    """JSON text between values."""
+
+    __slots__ = ()
+
+
+def _written(value: Any) -> Iterator[str]:
+    """
+    JSON text in pieces, for what `msgspec` refuses: halves of surrogate pairs, integers of thousands of digits, any
+    depth, objects of all kinds.
+    """
+    left: list[Any] = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, _Token):
+            yield item
+        elif isinstance(item, Mapping):
+            left.append(_Token("}"))
+            for place, (key, inner) in enumerate(reversed(item.items())):
+                left += (inner, _Token(f"{_scalar(str(key))}:" if place == len(item) - 1 else f",{_scalar(str(key))}:"))
+            yield "{"
+        elif isinstance(item, (list, tuple)):
+            left.append(_Token("]"))
+            for place, inner in enumerate(reversed(item)):
+                left += (inner,) if place == len(item) - 1 else (inner, _Token(","))
+            yield "["
+        elif isinstance(item, msgspec.Struct):
+            left.append(msgspec.structs.asdict(item))
+        else:
+            yield _scalar(item)
+
+
+def _scalar(value: Any) -> str:
+    import json
+    from decimal import Decimal
+
     if isinstance(value, msgspec.Raw):
-        return decode(bytes(value))[0]
+        return bytes(value).decode()
     if isinstance(value, (bytes, bytearray)):
         import base64
 
-        return base64.b64encode(value).decode()
-    return str(value)
+        return f'"{base64.b64encode(value).decode()}"'
+    if isinstance(value, int) and not isinstance(value, bool):
+        return format(Decimal(value), "f")  # str() refuses more than 4,300 digits
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(value)
+    if isinstance(value, float) and value - value != 0:
+        return "null"  # as msgspec writes what is no number
+    return json.dumps(value if isinstance(value, (bool, float, type(None))) else str(value))
 
 
 def raw_at(data: bytes, *path: str | int) -> str | None:
