@@ -200,7 +200,7 @@ def _written(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, Mapping):
             left.append(_Token("}"))
-            for place, (key, inner) in enumerate(reversed(item.items())):
+            for place, (key, inner) in enumerate(reversed(list(item.items()))):
                 left += (inner, _Token(f"{_scalar(str(key))}:" if place == len(item) - 1 else f",{_scalar(str(key))}:"))
             yield "{"
         elif isinstance(item, (list, tuple)):
