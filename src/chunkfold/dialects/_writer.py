@@ -806,6 +806,11 @@ class _ObjectScanner:
                 self._done = False
 
 
+def name_of(*candidates: Any) -> str:
+    """The first of *candidates* that is a word: what a thing that is not understood is called."""
+    return next((word for word in candidates if isinstance(word, str) and word), "")
+
+
 def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
     """
     The JSON text of arguments that came as an object; text as it is; nothing for nothing.
