@@ -105,6 +105,11 @@ class _Nowhere(list[Any]):
         pass
 
 
+def _fits(value: Any, wanted: type) -> bool:
+    """True if *value* is of that type; `true` is no number."""
+    return isinstance(value, wanted) and (wanted is not int or type(value) is not bool)
+
+
 class _PartBuilder:
     """A part in the making."""
 
@@ -163,7 +168,7 @@ class _PartBuilder:
                 continue
             if key in _CONTROL:
                 self.control[key] = value
-            elif key in carried and isinstance(value, carried[key]):
+            elif key in carried and _fits(value, carried[key]):
                 self.fields[key] = value
             else:
                 self.extra[key] = value
