@@ -24,6 +24,10 @@ _AROUND = 16  # prelude and the last CRC
 _HEADERS_MAX = 128 << 10
 _MESSAGE_MAX = (24 << 20) + _HEADERS_MAX + _AROUND
 
+# Blocks of headers that are remembered: more and longer ones than any stream has, and no way to fill the memory.
+_KINDS_MAX = 64
+_BLOCK_MAX = 1024
+
 _prelude = Struct(">III").unpack_from
 _u32 = Struct(">I").unpack_from
 _u16 = Struct(">H").unpack_from
@@ -51,7 +55,7 @@ class EventStreamFramer:
     framing = "aws-eventstream"
     closed_array = False
 
-    __slots__ = ("_buffer", "_cap", "_need", "_over", "breach")
+    __slots__ = ("_buffer", "_cap", "_kinds", "_need", "_over", "breach")
 
     def __init__(self, frame_bytes: int | None) -> None:
         self.breach: LimitExceeded | None = None
@@ -60,6 +64,8 @@ class EventStreamFramer:
         self._need = PRELUDE_BYTES
         """Bytes that the buffer must hold before it is worth a look."""
         self._over = False
+        self._kinds: dict[bytes, dict[str, str]] = {}
+        """Headers that were read before: a stream has one block of them for each kind of event."""
 
     @property
     def idle(self) -> bool:
@@ -71,20 +77,16 @@ class EventStreamFramer:
         if self._over:
             return []
         buffer = self._buffer
-        buffer += data
-        if len(buffer) < self._need:
-            return []
+        if buffer:
+            buffer += data
+            if len(buffer) < self._need:
+                return []
+            data = bytes(buffer)
         out: list[Frame] = []
-        whole = bytes(buffer)
-        pos = 0
-        while not self._over and (size := self._message_size(whole, pos, out)):
-            out.append(self._message(whole[pos : pos + size]))
-            self._over = out[-1].kind == "corrupt"
-            pos += size
-        if self._over:
-            buffer.clear()
-        else:
-            del buffer[:pos]
+        pos = self._read(data, out)
+        buffer.clear()
+        if not self._over:
+            buffer += data[pos:]
         return out
 
     def close(self) -> list[Frame]:
@@ -93,38 +95,47 @@ class EventStreamFramer:
         self._buffer.clear()
         return [Frame(rest, cut=True)] if rest else []
 
-    def _message_size(self, data: bytes, pos: int, out: list[Frame]) -> int:
-        """The size of the message at *pos* if it is all there, else 0. A bad prelude ends the stream."""
-        there = len(data) - pos
-        if there < PRELUDE_BYTES:
-            self._need = PRELUDE_BYTES
-            return 0
-        total, headers, expected = _prelude(data, pos)
-        found = crc32(data[pos : pos + 8])
-        if found != expected:
-            out.append(_corrupt(f"the prelude CRC32 is {found:08x}, expected {expected:08x}"))
-            self._over = True
-        elif total < _AROUND or headers > total - _AROUND:
-            out.append(_corrupt(f"a message of {total} bytes cannot hold {headers} bytes of headers"))
-            self._over = True
-        elif self._cap is not None and total > self._cap:
-            self.breach = LimitExceeded("frame_bytes", total, self._cap)
-            self._over = True
-        else:
-            self._need = total
-            return total if there >= total else 0
-        return 0
+    def _read(self, data: bytes, out: list[Frame]) -> int:
+        """Read all whole messages; the place where the first one begins that is not all there."""
+        pos, size = 0, len(data)
+        self._need = PRELUDE_BYTES
+        while size - pos >= PRELUDE_BYTES:
+            total, headers, expected = _prelude(data, pos)
+            found = crc32(data[pos : pos + 8])
+            if found != expected:
+                out.append(_corrupt(f"the prelude CRC32 is {found:08x}, expected {expected:08x}"))
+            elif total < _AROUND or headers > total - _AROUND:
+                out.append(_corrupt(f"a message of {total} bytes cannot hold {headers} bytes of headers"))
+            elif self._cap is not None and total > self._cap:
+                self.breach = LimitExceeded("frame_bytes", total, self._cap)
+                self._over = True
+                return pos
+            elif size - pos < total:
+                self._need = total
+                return pos
+            else:
+                out.append(self._message(data, pos, pos + total, pos + PRELUDE_BYTES + headers))
+            pos += total
+            if out[-1].kind == "corrupt":
+                self._over = True
+                return pos
+        return pos
 
-    def _message(self, message: bytes) -> Frame:
-        expected = _u32(message, len(message) - 4)[0]
-        found = crc32(memoryview(message)[:-4])
+    def _message(self, data: bytes, start: int, end: int, payload: int) -> Frame:
+        """The message from *start* to *end*, whose payload begins at *payload*."""
+        expected = _u32(data, end - 4)[0]
+        found = crc32(data[start : end - 4])
         if found != expected:
             return _corrupt(f"the message CRC32 is {found:08x}, expected {expected:08x}")
-        end = PRELUDE_BYTES + _u32(message, 4)[0]
-        headers = _headers(message, end)
+        block = data[start + PRELUDE_BYTES : payload]
+        headers = self._kinds.get(block)
         if headers is None:
-            return _corrupt(f"the {end - PRELUDE_BYTES} bytes of headers do not end where a header ends")
-        return _frame(headers, message[end:-4])
+            headers = _headers(block)
+            if headers is None:
+                return _corrupt(f"the {len(block)} bytes of headers do not end where a header ends")
+            if len(self._kinds) < _KINDS_MAX and len(block) < _BLOCK_MAX:
+                self._kinds[block] = headers
+        return _frame(headers, data[payload : end - 4])
 
 
 def _corrupt(what: str) -> Frame:
@@ -144,18 +155,18 @@ def _frame(headers: dict[str, str], payload: bytes) -> Frame:
     return Frame(payload, headers.get(":event-type", ""))
 
 
-def _headers(message: bytes, end: int) -> dict[str, str] | None:
-    """The text headers of *message*, which end at *end*; `None` if they do not add up."""
+def _headers(block: bytes) -> dict[str, str] | None:
+    """The text headers in *block*; `None` if they do not add up."""
     headers: dict[str, str] = {}
-    pos = PRELUDE_BYTES
+    pos, end = 0, len(block)
     while pos < end:
         try:
-            name_end = pos + 1 + message[pos]
-            kind = message[name_end]
+            name_end = pos + 1 + block[pos]
+            kind = block[name_end]
             start = name_end + 1
             if kind in (_BYTES, _TEXT):
                 start += 2
-                stop = start + _u16(message, start - 2)[0]
+                stop = start + _u16(block, start - 2)[0]
             else:
                 stop = start + _FIXED[kind]
         except (IndexError, KeyError, error):
@@ -163,7 +174,7 @@ def _headers(message: bytes, end: int) -> dict[str, str] | None:
         if stop > end:
             return None
         if kind == _TEXT:
-            name = message[pos + 1 : name_end].decode("utf-8", "replace")
-            headers[name] = message[start:stop].decode("utf-8", "replace")
+            name = block[pos + 1 : name_end].decode("utf-8", "replace")
+            headers[name] = block[start:stop].decode("utf-8", "replace")
         pos = stop
     return headers
