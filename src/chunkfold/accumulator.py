@@ -240,6 +240,7 @@ class _ChoiceBuilder:
     def forget_from(self, index: int) -> None:
         """Drop the parts from that index on."""
         self.shown.moved = True
+        self.shown.facts = {}
         del self.parts[index:]
         self.aside = [entry for entry in self.aside if entry[0] < index]
         self.strays = {key: part for key, part in self.strays.items() if key[0] < index}
@@ -279,7 +280,11 @@ class StreamAccumulator:
         self._response: Response | None = None
         self._objection: PolicyError | None = None
         self._closings = 0
-        self._shown_diagnostics: tuple[Diagnostic, ...] = ()
+        # What the last snapshot showed. It stays true until an event comes that is no delta to an open part.
+        self._stale = True
+        self._shown_facts: dict[str, Any] = {}
+        self._shown_order: list[_ChoiceBuilder] = []
+        self._shown_choices: list[Any] = []
         self._stopped: _PartBuilder | None = None
 
     def observe(self, event: Event) -> None:
@@ -291,7 +296,10 @@ class StreamAccumulator:
         """
         if self._response is not None:
             raise ValueError("observe() after finalize()")
-        _HANDLERS[type(event)](self, event)
+        handle = _HANDLERS[type(event)]
+        if handle is not _DELTA:
+            self._stale = True
+        handle(self, event)
 
     def snapshot(self) -> Response:
         """
@@ -349,9 +357,11 @@ class StreamAccumulator:
         try:
             part = self._choices[event.choice].parts[event.index]
         except (KeyError, IndexError):
+            self._stale = True
             part = self._orphan(event, type(event))
         else:
             if part.delta is not type(event):
+                self._stale = True
                 part = self._misplaced(event, part)
         pieces = part.pieces
         if not pieces:
@@ -646,50 +656,55 @@ class StreamAccumulator:
 
     def _build_open(self) -> Response:
         """As `_build` while the stream is open, from what the last snapshot left."""
+        if self._stale:
+            self._restate()
+        choices = self._shown_choices
+        for place, builder in enumerate(self._shown_order):
+            shown = builder.shown
+            if shown.dirty or shown.choice is None:
+                choices[place] = None
+                choices[place] = shown.make(builder, self._build_open_part)
+        return Response(choices=tuple(choices), **self._shown_facts)
+
+    def _restate(self) -> None:
+        """Something has come beside deltas: state anew all but the parts."""
+        self._stale = False
         facts = self._facts
         if self._provider_error:
             self._choice(0)  # so that the finish reason has a place
-        if len(self._shown_diagnostics) != len(self._diagnostics):
-            self._shown_diagnostics = tuple(self._diagnostics)
-        return Response(
-            choices=tuple([self._show_choice(index) for index in sorted(self._choices)]),
-            usage=self._usage,
-            error=self._error,
-            id=facts.get("id"),
-            model=facts.get("model"),
-            created=facts.get("created"),
-            dialect=facts.get("dialect"),
-            vendor=facts.get("vendor"),
-            diagnostics=self._shown_diagnostics,
-            extra=_copied(self._extra),
-        )
+        before = self._shown_facts.get("diagnostics", ())
+        count = len(self._diagnostics)
+        self._shown_facts = {
+            **{name: facts.get(name) for name in ("id", "model", "created", "dialect", "vendor")},
+            "usage": self._usage,
+            "error": self._error,
+            "diagnostics": before if len(before) == count else tuple(self._diagnostics),
+            "extra": _copied(self._extra),
+        }
+        indices = sorted(self._choices)
+        self._shown_order = [self._choices[index] for index in indices]
+        self._shown_choices = [None] * len(indices)
+        for place, index in enumerate(indices):
+            self._shown_choices[place] = self._restate_choice(index, self._choices[index])
 
-    def _show_choice(self, index: int) -> Choice:
-        builder = self._choices[index]
+    def _restate_choice(self, index: int, builder: _ChoiceBuilder) -> Choice:
         shown = builder.shown
-        changed = shown.bring_up_to_date(builder, self._build_open_part)
-        role = self._facts.get("role") or "assistant"
         reason = native = None
         if builder.finishes or self._provider_error:
             stands = chosen_finish(builder.finishes, self._policy)
             reason, native = self._reason(builder, None), stands[1] if stands else None
-        logprobs, annotations = shown.facts[3:] if shown.facts else ((), ())
-        if len(logprobs) != len(builder.logprobs):
-            logprobs = tuple(builder.logprobs)
-        if len(annotations) != len(builder.annotations):
-            annotations = tuple(builder.annotations)
-        facts = (role, reason, native, logprobs, annotations)
-        if shown.choice is not None and not changed and facts == shown.facts:
-            return shown.choice
-        shown.facts = facts
-        return shown.make(
-            index=index,
-            finish_reason=reason,
-            native_finish_reason=native,
-            logprobs=logprobs,
-            annotations=annotations,
-            role=role,
-        )
+        logprobs, annotations = shown.facts.get("logprobs", ()), shown.facts.get("annotations", ())
+        facts = {
+            "index": index,
+            "finish_reason": reason,
+            "native_finish_reason": native,
+            "logprobs": logprobs if len(logprobs) == len(builder.logprobs) else tuple(builder.logprobs),
+            "annotations": annotations if len(annotations) == len(builder.annotations) else tuple(builder.annotations),
+            "role": self._facts.get("role") or "assistant",
+        }
+        if facts != shown.facts:
+            shown.facts, shown.choice = facts, None
+        return shown.make(builder, self._build_open_part)
 
     def _build_open_part(self, part: _PartBuilder) -> Part:
         return self._build_part(part, over=False, cut=False)
@@ -914,6 +929,7 @@ _KIND_OF_EVENT: dict[type, Kind] = {
     DataDelta: "file",
 }
 
+_DELTA = StreamAccumulator._delta
 _HANDLERS: dict[type, Callable[[StreamAccumulator, Any], None]] = {
     MessageStart: StreamAccumulator._message_start,
     PartStart: StreamAccumulator._part_start,
