@@ -98,6 +98,7 @@ class EventStreamFramer:
     def _read(self, data: bytes, out: list[Frame]) -> int:
         """Read all whole messages; the place where the first one begins that is not all there."""
         pos, size = 0, len(data)
+        total: int
         self._need = PRELUDE_BYTES
         while size - pos >= PRELUDE_BYTES:
             total, headers, expected = _prelude(data, pos)
