@@ -194,7 +194,7 @@ def _is_same_thought(before: ReasoningPart, part: ReasoningPart) -> bool:
     return not opaque and not before.summary and not part.summary
 
 
-class Choice(Value, frozen=True):
+class Choice(Value, frozen=True, dict=True):
     """One of the candidates that were asked for. Most streams have one, with index 0."""
 
     _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
@@ -212,10 +212,14 @@ class Choice(Value, frozen=True):
     """Citations of the whole choice, in order, without exact repeats."""
     role: str = "assistant"
 
+    # A snapshot knows some things before they are asked for (`_shown.py`); they wait in `__dict__`, which is no part of
+    # the value.
+
     @property
     def text(self) -> str:
         """The text parts joined with nothing; `""` if there are none."""
-        return _joined(self.parts, TextPart)
+        texts: tuple[str, str] | None = self.__dict__.get("texts")
+        return _joined(self.parts, TextPart) if texts is None else texts[0] + texts[1]
 
     @property
     def reasoning(self) -> str:
@@ -238,7 +242,10 @@ class Choice(Value, frozen=True):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls for the client to run, in order of first appearance."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall) and not part.server_side)
+        calls: tuple[ToolCall, ...] | None = self.__dict__.get("tool_calls")
+        if calls is None:
+            calls = tuple([part for part in self.parts if isinstance(part, ToolCall) and not part.server_side])
+        return calls
 
     @property
     def message(self) -> Message:
