@@ -1,0 +1,436 @@
+"""
+Amazon Bedrock ConverseStream: `messageStart`, numbered content blocks, `messageStop`, `metadata`.
+
+The event's name stands in the frame's `:event-type`; the SDKs hand the same event out as an object with that one key.
+Text and reasoning begin with their first delta, without a start. A signature comes as a delta of its own. The usage
+comes after the stop, in most streams, and leaves cached tokens out of `inputTokens`.
+
+Manual: docs/dialects/bedrock-converse.md. Reference: Amazon Bedrock API Reference, "ConverseStream".
+"""
+
+from __future__ import annotations
+
+import base64
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_body
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._writer import json_text
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+# `p` is padding of random length, against eavesdroppers who count bytes.
+_BLOCK_EVENT = frozenset({"contentBlockIndex", "start", "delta", "p"})
+_MESSAGE_START = frozenset({"role", "p"})
+_MESSAGE_STOP = frozenset({"stopReason", "p"})
+_METADATA = frozenset({"usage", "p"})
+_WHOLE = frozenset({"output", "stopReason", "usage"})
+_TOOL_USE = frozenset({"toolUseId", "name", "input"})
+_TOOL_RESULT = frozenset({"toolUseId", "content"})
+
+
+class BedrockConverse(Dialect):
+    """Amazon Bedrock ConverseStream, whatever the model behind it."""
+
+    name: ClassVar[str] = "bedrock-converse"
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "input")
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        if event in HANDLERS and not isinstance(payload.get(event), dict):
+            return _recognise(event, payload)
+        for member in HANDLERS:
+            inner = payload.get(member)
+            if isinstance(inner, dict):
+                return _recognise(member, inner)
+        output = payload.get("output")
+        return CERTAIN if _is_whole(output) and "stopReason" in payload else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._started = False
+        # The open parts by block and kind, since some models send two kinds under one number.
+        self._blocks: dict[Any, dict[Kind, Slot]] = {}
+        # What server-side tools returned, given to the part when its block stops: a list that only grows.
+        self._results: dict[Any, list[Any]] = {}
+        # Argument text for blocks that are no calls.
+        self._orphans: dict[Any, list[str]] = {}
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        handler = HANDLERS.get(frame.event)
+        if handler is not None and not isinstance(payload.get(frame.event), dict):
+            handler(self, payload)
+            return
+        members = [key for key, value in payload.items() if key in HANDLERS and isinstance(value, dict)]
+        for member in members:
+            HANDLERS[member](self, payload[member])
+        if members:
+            self.w.extras(payload, frozenset(members))
+        elif _is_whole(payload.get("output")):
+            self._whole(payload, frame)
+        else:
+            self._other(payload, frame)
+
+    def close(self) -> None:
+        for index in [*self._blocks, *self._orphans]:
+            self._release(index)
+
+    def _other(self, payload: dict[str, Any], frame: Frame) -> None:
+        error = error_body(payload)
+        if error is not None:
+            self.w.error(error)
+        elif any(value is not None for value in payload.values()):
+            # Some SDKs write all members of the union, those that are not there as null.
+            name = frame.event or (next(iter(payload)) if len(payload) == 1 else "payload")
+            self.w.unknown(name, payload)
+
+    def _message_start(self, event: dict[str, Any]) -> None:
+        w = self.w
+        if self._started:
+            # A second attempt spliced in by something between: what came so far is void.
+            self._blocks.clear()
+            self._results.clear()
+            self._orphans.clear()
+            w.reset(0, "replay")
+        self._started = True
+        w.message(role=event.get("role"))
+        w.extras(event, _MESSAGE_START, "output", "message")
+
+    def _message_stop(self, event: dict[str, Any]) -> None:
+        """Not the last event: `metadata` follows, and blocks that were never stopped may go on."""
+        w = self.w
+        w.message()
+        w.finish(0, event.get("stopReason"))
+        w.extras(event, _MESSAGE_STOP)
+        self.end_seen = True
+
+    def _metadata(self, event: dict[str, Any]) -> None:
+        w = self.w
+        w.message(model=_routed_to(event.get("trace")))
+        w.usage(event.get("usage"), converse_usage)
+        w.extras(event, _METADATA)
+
+    # Blocks
+
+    def _block_start(self, event: dict[str, Any]) -> None:
+        self.w.message()
+        self.w.extras(event, _BLOCK_EVENT)
+        index = _index_of(event)
+        for member, value in _members(event.get("start")):
+            handler = STARTS.get(member)
+            if handler is not None and isinstance(value, dict):
+                handler(self, index, value)
+            else:
+                self.w.unknown(f"start.{member}".rstrip("."), event)
+
+    def _start_call(self, index: Any, use: dict[str, Any]) -> None:
+        """The same call started again is no second one."""
+        kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
+        known = self._blocks.get(index, {}).get(kind)
+        if known is None or known.id != use.get("toolUseId"):
+            slot = self._open(index, kind, **_call(use), number=index)
+            slot.start_input = json_text(use.get("input")) or None
+
+    def _start_result(self, index: Any, result: dict[str, Any]) -> None:
+        self._open(index, "server_tool_result", **_result(result))
+
+    def _start_image(self, index: Any, image: dict[str, Any]) -> None:
+        self._open(index, "image", extra=_format(image))
+
+    def _block_delta(self, event: dict[str, Any]) -> None:
+        self.w.message()
+        self.w.extras(event, _BLOCK_EVENT)
+        index = _index_of(event)
+        for member, value in _members(event.get("delta")):
+            handler, shape = DELTAS.get(member, (None, object))
+            if handler is not None and isinstance(value, shape):
+                handler(self, index, value)
+            else:
+                self.w.unknown(f"delta.{member}".rstrip("."), event)
+
+    def _text(self, index: Any, text: str) -> None:
+        self.w.delta(self._part(index, "text"), text)
+
+    def _arguments(self, index: Any, use: dict[str, Any]) -> None:
+        text = json_text(use.get("input"))
+        if not text:
+            return
+        block = self._blocks.get(index, {})
+        slot = block.get("tool_call") or block.get("server_tool_call")
+        if slot is None:
+            self.w.diagnose("orphan_delta", "argument text for a block that is no open call")
+            slot = self.w.last_call(0)
+        if slot is not None and slot.open:
+            self.w.delta(slot, text)
+        else:
+            # Without a start there is neither name nor id, so that nobody could run or answer it.
+            self._orphans.setdefault(index, []).append(text)
+
+    def _tool_result(self, index: Any, items: list[Any]) -> None:
+        self._part(index, "server_tool_result")
+        self._results.setdefault(index, []).extend(items)
+
+    def _reasoning(self, index: Any, content: dict[str, Any]) -> None:
+        for member, value in _members(content):
+            if member == "text" and isinstance(value, str):
+                self.w.delta(self._part(index, "reasoning"), value)
+            elif member == "signature" and isinstance(value, str):
+                self.w.update(self._part(index, "reasoning"), signature=value)
+            elif member == "redactedContent" and isinstance(value, (str, bytes)):
+                self.w.update(self._part(index, "reasoning"), extra=_redacted(value))
+            else:
+                self.w.unknown(f"delta.reasoningContent.{member}", content)
+
+    def _citation(self, index: Any, citation: dict[str, Any]) -> None:
+        """Whole. It cites the text of its block; Nova gives each a block of its own, without text."""
+        self.w.annotations(0, self._part(index, "text"), [citation])
+
+    def _image(self, index: Any, image: dict[str, Any]) -> None:
+        slot = self._part(index, "image")
+        data, rest = _image_source(image)
+        self.w.data(slot, data)
+        self.w.update(slot, extra=rest)
+
+    def _block_stop(self, event: dict[str, Any]) -> None:
+        self.w.message()
+        self.w.extras(event, _BLOCK_EVENT)
+        self._release(_index_of(event))
+
+    def _part(self, index: Any, kind: Kind) -> Slot:
+        """The open part of that block and kind. Most blocks are opened by their first delta."""
+        return self._blocks.get(index, {}).get(kind) or self._open(index, kind)
+
+    def _open(self, index: Any, kind: Kind, **start: Any) -> Slot:
+        block = self._blocks.setdefault(index, {})
+        known = block.get(kind)
+        if known is not None:
+            self._stop(index, known)
+        block[kind] = self.w.start(0, kind, key=(index, kind), **start)
+        return block[kind]
+
+    def _release(self, index: Any) -> None:
+        """The block is over: its parts get what was held back for them."""
+        for slot in self._blocks.pop(index, {}).values():
+            self._stop(index, slot)
+        orphan = self._orphans.pop(index, None)
+        if orphan is not None:
+            self.w.unknown("delta.toolUse", {"contentBlockIndex": index, "input": "".join(orphan)})
+
+    def _stop(self, index: Any, slot: Slot) -> None:
+        if slot.kind == "server_tool_result" and index in self._results:
+            self.w.update(slot, extra={"content": self._results.pop(index)})
+        self.w.stop(slot)
+
+    # The answer of Converse, which is not streamed
+
+    def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
+        w, output = self.w, payload["output"]
+        message = output["message"]
+        w.message(role=message.get("role"), model=_routed_to(payload.get("trace")))
+        content = message.get("content")
+        for place, block in enumerate(content if isinstance(content, list) else [content]):
+            for member, value in _members(block):
+                handler, shape = CONTENT.get(member, (None, object))
+                if handler is not None and isinstance(value, shape):
+                    w.stop(handler(self, value, frame, place))
+                else:
+                    w.unknown(member, block)
+        w.extras(message, frozenset({"role", "content"}), "output", "message")
+        w.extras(output, frozenset({"message"}), "output")
+        w.usage(payload.get("usage"), converse_usage)
+        w.extras(payload, _WHOLE)
+        w.finish(0, payload.get("stopReason"))
+        self.end_seen = True
+
+    def _whole_text(self, text: str, frame: Frame, place: int) -> Slot:
+        slot = self.w.start(0, "text")
+        self.w.delta(slot, text)
+        return slot
+
+    def _whole_cited(self, cited: dict[str, Any], frame: Frame, place: int) -> Slot:
+        content, citations = cited.get("content"), cited.get("citations")
+        slot = self.w.start(0, "text")
+        for _, piece in self.w.objects("citationsContent.content", content):
+            self.w.delta(slot, piece.get("text"))
+        self.w.annotations(0, slot, citations if isinstance(citations, list) else [])
+        return slot
+
+    def _whole_reasoning(self, content: dict[str, Any], frame: Frame, place: int) -> Slot:
+        thought, redacted = content.get("reasoningText"), content.get("redactedContent")
+        slot = self.w.start(0, "reasoning")
+        if isinstance(thought, dict):
+            self.w.delta(slot, thought.get("text"))
+            self.w.update(slot, signature=thought.get("signature"))
+        if isinstance(redacted, (str, bytes)):
+            self.w.update(slot, extra=_redacted(redacted))
+        return slot
+
+    def _whole_call(self, use: dict[str, Any], frame: Frame, place: int) -> Slot:
+        kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
+        slot = self.w.start(0, kind, **_call(use), number=place)
+        path = ("output", "message", "content", place, "toolUse", "input")
+        self.w.delta(slot, json_text(use.get("input"), frame.data, *path))
+        return slot
+
+    def _whole_result(self, result: dict[str, Any], frame: Frame, place: int) -> Slot:
+        slot = self.w.start(0, "server_tool_result", **_result(result))
+        self.w.update(slot, extra={"content": result.get("content")})
+        return slot
+
+    def _whole_image(self, image: dict[str, Any], frame: Frame, place: int) -> Slot:
+        data, rest = _image_source(image)
+        slot = self.w.start(0, "image", extra=rest | _format(image))
+        self.w.data(slot, data)
+        return slot
+
+
+def converse_usage(raw: dict[str, Any]) -> Usage:
+    """Converse's usage: `inputTokens` leaves cached tokens out. Nova behind InvokeModel says `...TokenCount`."""
+    plain = count(raw, "inputTokens")
+    cached = count(raw, "cacheReadInputTokens", "cacheReadInputTokenCount")
+    written = count(raw, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
+    prompt = total(None, plain, cached, written)
+    output = count(raw, "outputTokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(count(raw, "totalTokens"), prompt, output),
+        cached_input_tokens=cached,
+        cache_write_input_tokens=written,
+        raw=raw,
+    )
+
+
+def _recognise(event: str, payload: Mapping[str, Any]) -> int:
+    """How sure it is that an event of that name with that content is ours: some of the names are common words."""
+    if event.startswith("contentBlock"):
+        return CERTAIN
+    if event == "messageStart":
+        return CERTAIN if "role" in payload else LIKELY
+    if event == "messageStop":
+        return CERTAIN if "stopReason" in payload else LIKELY
+    usage = payload.get("usage")
+    return LIKELY if "metrics" in payload or (isinstance(usage, dict) and "inputTokens" in usage) else NO
+
+
+def _is_whole(output: Any) -> bool:
+    return isinstance(output, dict) and isinstance(output.get("message"), dict)
+
+
+def _members(union: Any) -> list[tuple[str, Any]]:
+    """The members of a union that say something. One is the rule; what is no object is passed on to be carried."""
+    if not isinstance(union, dict):
+        return [] if union is None else [("", union)]
+    return [(member, value) for member, value in union.items() if value not in (None, "", b"", [], {})]
+
+
+def _index_of(event: dict[str, Any]) -> Any:
+    index = event.get("contentBlockIndex")
+    return index if isinstance(index, (int, float, str)) else None
+
+
+def _call(use: dict[str, Any]) -> dict[str, Any]:
+    """What the start of a call is told. Client calls have no `type`, or `tool_use`."""
+    kind = use.get("type")
+    own = isinstance(kind, str) and kind != "tool_use"
+    return {
+        "id": use.get("toolUseId"),
+        "name": use.get("name"),
+        "tool_type": kind if own else "function",
+        "extra": {key: value for key, value in use.items() if key not in _TOOL_USE and not (own and key == "type")},
+    }
+
+
+def _result(result: dict[str, Any]) -> dict[str, Any]:
+    rest = {key: value for key, value in result.items() if key not in _TOOL_RESULT}
+    return {"id": result.get("toolUseId"), "extra": {**rest, "is_error": result.get("status") == "error"}}
+
+
+def _redacted(content: str | bytes) -> dict[str, Any]:
+    """Encrypted thinking: base64 on the wire, bytes from boto3."""
+    return {"redacted": True, "encrypted": _base64(content)}
+
+
+def _base64(data: str | bytes) -> str:
+    return data if isinstance(data, str) else base64.b64encode(data).decode()
+
+
+def _format(image: dict[str, Any]) -> dict[str, Any]:
+    """The media type; a format that is no word stays as it is."""
+    rest = {key: value for key, value in image.items() if key not in ("format", "source")}
+    kind = image.get("format")
+    return rest | ({"media_type": f"image/{kind}"} if isinstance(kind, str) else {"format": kind})
+
+
+def _image_source(image: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a picture, and what else is said of it. What cannot be read stays as it is."""
+    source = image.get("source")
+    rest = {key: value for key, value in image.items() if key not in ("format", "source")}
+    if not isinstance(source, dict):
+        return b"", rest | {"source": source}
+    rest |= source
+    data, place = rest.pop("bytes", b""), source.get("s3Location")
+    if isinstance(place, dict):
+        rest["url"] = place.get("uri")
+    if isinstance(data, str):
+        with suppress(ValueError):
+            data = base64.b64decode(data, validate=True)
+    if isinstance(data, bytes):
+        return data, rest
+    return b"", rest | {"bytes": data}
+
+
+def _routed_to(trace: Any) -> Any:
+    """The model that a prompt router chose: the only place where a stream names its model."""
+    router = trace.get("promptRouter") if isinstance(trace, dict) else None
+    return router.get("invokedModelId") if isinstance(router, dict) else None
+
+
+HANDLERS: dict[str, Callable[[BedrockConverse, dict[str, Any]], None]] = {
+    "messageStart": BedrockConverse._message_start,
+    "contentBlockStart": BedrockConverse._block_start,
+    "contentBlockDelta": BedrockConverse._block_delta,
+    "contentBlockStop": BedrockConverse._block_stop,
+    "messageStop": BedrockConverse._message_stop,
+    "metadata": BedrockConverse._metadata,
+}
+
+STARTS: dict[str, Callable[[BedrockConverse, Any, dict[str, Any]], None]] = {
+    "toolUse": BedrockConverse._start_call,
+    "toolResult": BedrockConverse._start_result,
+    "image": BedrockConverse._start_image,
+}
+
+DELTAS: dict[str, tuple[Callable[[BedrockConverse, Any, Any], None], type]] = {
+    "text": (BedrockConverse._text, str),
+    "toolUse": (BedrockConverse._arguments, dict),
+    "toolResult": (BedrockConverse._tool_result, list),
+    "reasoningContent": (BedrockConverse._reasoning, dict),
+    "citation": (BedrockConverse._citation, dict),
+    "image": (BedrockConverse._image, dict),
+}
+
+CONTENT: dict[str, tuple[Callable[[BedrockConverse, Any, Frame, int], Slot], type]] = {
+    "text": (BedrockConverse._whole_text, str),
+    "citationsContent": (BedrockConverse._whole_cited, dict),
+    "reasoningContent": (BedrockConverse._whole_reasoning, dict),
+    "toolUse": (BedrockConverse._whole_call, dict),
+    "toolResult": (BedrockConverse._whole_result, dict),
+    "image": (BedrockConverse._whole_image, dict),
+}
+
+BedrockConverse.payloads = (
+    *HANDLERS,
+    *(f"start.{name}" for name in STARTS),
+    *(f"delta.{name}" for name in DELTAS),
+    *(f"output.{name}" for name in CONTENT),
+)
+DIALECT = BedrockConverse

@@ -1,0 +1,275 @@
+"""
+Amazon Bedrock InvokeModelWithResponseStream: an envelope, and in it whatever the model's own API says.
+
+Each `chunk` holds base64 of one JSON object in the model's words. Claude's are those of Anthropic Messages, Nova's
+those of Converse, open models' those of chat completions: their dialects read them. Titan, Llama, Mistral's text models
+and the first Claude have words of their own, which are read here. The last chunk has Bedrock's own count of tokens,
+which counts where the model gave none.
+
+Manual: docs/dialects/bedrock-invoke.md. Reference: Amazon Bedrock User Guide, "Inference request parameters and
+response fields for foundation models".
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold import dialects
+from chunkfold._json import NotJSON
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._usage import count, total
+from chunkfold.framing import Frame
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Writer
+
+# What Bedrock adds to the model's own object.
+_ADDED = "amazon-bedrock-"
+_METRICS = "amazon-bedrock-invocationMetrics"
+_ACTION = "amazon-bedrock-guardrailAction"
+_TRACE = "amazon-bedrock-trace"
+
+# `p` is padding of random length, against eavesdroppers who count bytes.
+_ENVELOPE = frozenset({"bytes", "p"})
+_TITAN = frozenset({"outputText", "index", "completionReason"})
+_LLAMA = frozenset({"generation", "stop_reason"})
+_CLAUDE = frozenset({"completion", "stop_reason", "type", "id", "model"})
+_COUNTS = frozenset(
+    {
+        "inputTextTokenCount", "totalOutputTextTokenCount", "tokenCount", "prompt_token_count",
+        "generation_token_count",
+    }
+)  # fmt: skip
+
+
+class BedrockInvoke(Dialect):
+    """Amazon Bedrock InvokeModelWithResponseStream, for all families of models that stream."""
+
+    name: ClassVar[str] = "bedrock-invoke"
+    ends_with_body: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {
+        "intervened": "content_filter",
+        "finished": "stop",
+        "stop_criteria_met": "stop",
+    }
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        chunk = payload.get("chunk")
+        if isinstance(chunk, dict) and isinstance(chunk.get("bytes"), (str, bytes)):
+            return CERTAIN
+        if isinstance(payload.get("bytes"), (str, bytes)) and payload.keys() <= _ENVELOPE:
+            return CERTAIN if event == "chunk" else LIKELY
+        if not payload.keys().isdisjoint(_COUNTS):
+            # The model's own object, taken out of its envelope.
+            return CERTAIN if "outputText" in payload or "generation" in payload or "results" in payload else NO
+        return LIKELY if _METRICS in payload else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._inner: Dialect | None = None
+        self._family: str | None = None
+        self._blocked = False
+        self._enveloped = False
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        chunk = payload.get("chunk")
+        if isinstance(chunk, dict):
+            self.w.extras(payload, frozenset({"chunk"}))
+            payload = chunk
+        data = payload.get("bytes")
+        if isinstance(data, (str, bytes)):
+            self.w.extras(payload, _ENVELOPE)
+            if data:
+                self._open_envelope(data)
+        else:
+            self._answer(payload, frame)
+
+    def close(self) -> None:
+        if self._inner is not None:
+            self._inner.close()
+        if self._blocked and not self.w.finished:
+            # A blocked prompt is answered by the guardrail's own text, with no reason of the model's.
+            self.w.finish(0, "INTERVENED")
+
+    def _open_envelope(self, data: str | bytes) -> None:
+        w = self.w
+        self._enveloped = True
+        try:
+            text = data if isinstance(data, bytes) else base64.b64decode(data, validate=True)
+        except ValueError:
+            w.diagnose("bad_base64", f"a chunk of {len(data)} characters is not base64; kept as an unknown part")
+            w.unknown("chunk", data)
+            return
+        if text.strip() == b"[DONE]":
+            self.done()
+            return
+        try:
+            payload, forgiven = w.json(text)
+        except NotJSON as error:
+            w.diagnose("frame_not_json", f"a chunk of {len(text)} bytes is kept as an unknown part: {error}")
+            w.unknown("chunk", text.decode(errors="replace"))
+            return
+        w.careful = w.careful or forgiven is not None
+        if isinstance(payload, dict):
+            self._answer(payload, Frame(text))
+        elif payload is not None:
+            w.unknown("chunk", payload)
+
+    def _answer(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The model's own object, and what Bedrock has added to it."""
+        added = {key: value for key, value in payload.items() if key.startswith(_ADDED)}
+        if added:
+            payload = {key: value for key, value in payload.items() if key not in added}
+        if payload:
+            self._say(payload, frame)
+        for key, value in added.items():
+            self.w.extra((key,), value)
+        metrics = added.get(_METRICS)
+        if isinstance(metrics, dict):
+            self.end_seen = True
+            # Its count of tokens is at times another than the model's, which is the one that the whole answer has.
+            if self._inner is None or not self.w.has_usage:
+                self.w.usage(metrics, _usage)
+        if added.get(_ACTION) == "INTERVENED":
+            # Where it has masked text, all chunks say so; the last one has its findings.
+            self._blocked = metrics is not None or _TRACE in added
+
+    def _say(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._inner is None:
+            shape = next((key for key in FAMILIES if key in payload), None)
+            if shape is not None:
+                family, handler = FAMILIES[shape]
+                self._belongs_to(family)
+                handler(self, payload)
+                return
+            self._find_inner(payload)
+        if self._inner is not None:
+            self._inner.decode(_in_its_words(payload), frame)
+            self.end_seen = self.end_seen or self._inner.end_seen
+        else:
+            # Before the stream, an error is a bare object with a message.
+            error = error_in(payload) if self._enveloped else error_body(payload)
+            if error is not None:
+                self.w.error(error)
+            else:
+                self.w.unknown(next(iter(payload)) if len(payload) == 1 else "chunk", payload)
+
+    def _find_inner(self, payload: dict[str, Any]) -> None:
+        """The dialect of the model, by the first payload that tells."""
+        found = dialects.recognise(_in_its_words(payload), "")
+        if found is not None and found is not BedrockInvoke:
+            self.w.speak(self.name, {**found.words, **self.words})
+            self._belongs_to(found.name)
+            self._inner = found(self.w)
+
+    def _belongs_to(self, family: str) -> None:
+        """Keep whose words they are: the whole answer is written in the same."""
+        if self._family is None:
+            self._family = family
+            self.w.message()
+            self.w.extra(("$family",), family)
+
+    # Families with words of their own
+
+    def _titan(self, payload: dict[str, Any]) -> None:
+        self._piece(0, payload.get("outputText"), payload.get("completionReason"))
+        self._count(payload)
+        self.w.extras(payload, _TITAN | _COUNTS)
+
+    def _titan_whole(self, payload: dict[str, Any]) -> None:
+        """Titan's answer that is not streamed."""
+        self._count(payload)
+        for place, result in self.w.objects("results", payload["results"]):
+            self._piece(place, result.get("outputText"), result.get("completionReason"))
+            self._count(result)
+            self.w.extras(result, _TITAN | _COUNTS, "results", place)
+        self.w.extras(payload, _COUNTS | {"results"})
+
+    def _llama(self, payload: dict[str, Any]) -> None:
+        self._piece(0, payload["generation"], payload.get("stop_reason"))
+        self._count(payload)
+        self.w.extras(payload, _LLAMA | _COUNTS)
+
+    def _mistral(self, payload: dict[str, Any]) -> None:
+        for place, output in self.w.objects("outputs", payload["outputs"]):
+            self._piece(place, output.get("text"), output.get("stop_reason"))
+            self.w.extras(output, frozenset({"text", "stop_reason"}), "outputs", place)
+        self.w.extras(payload, frozenset({"outputs"}))
+
+    def _claude(self, payload: dict[str, Any]) -> None:
+        """Text completions of Claude 2 and before."""
+        self.w.message(id=payload.get("id"), model=payload.get("model"))
+        self._piece(0, payload["completion"], payload.get("stop_reason"))
+        self.w.extras(payload, _CLAUDE)
+
+    def _piece(self, choice: int, text: Any, reason: Any) -> None:
+        if isinstance(text, str) or text is None:
+            self.w.append(choice, "text", text)
+        else:
+            self.w.unknown("text", text)
+        self.w.finish(choice, reason)
+
+    def _count(self, payload: dict[str, Any]) -> None:
+        counts = {key: payload[key] for key in _COUNTS & payload.keys() if payload[key] is not None}
+        self.w.usage(counts, _usage)
+
+
+def _usage(raw: dict[str, Any]) -> Usage:
+    """The model's own counts, else Bedrock's, whose `inputTokenCount` leaves cached tokens out as in Converse."""
+    cached = count(raw, "cacheReadInputTokenCount")
+    written = count(raw, "cacheWriteInputTokenCount")
+    prompt = count(raw, "inputTextTokenCount", "prompt_token_count")
+    if prompt is None:
+        prompt = total(None, count(raw, "inputTokenCount"), cached, written)
+    output = count(raw, "totalOutputTextTokenCount", "tokenCount", "generation_token_count", "outputTokenCount")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(None, prompt, output),
+        cached_input_tokens=cached,
+        cache_write_input_tokens=written,
+        raw=raw,
+    )
+
+
+def _in_its_words(payload: dict[str, Any]) -> dict[str, Any]:
+    """*payload* as the dialect says it, where Bedrock has another name for the same."""
+    if "is_finished" in payload and "event_type" not in payload:
+        # Cohere's Command before Command R.
+        return {**payload, "event_type": "stream-end" if payload["is_finished"] else "text-generation"}
+    choices = payload.get("choices")
+    if not isinstance(choices, list) or not any(map(_is_renamed, choices)):
+        return payload
+    # DeepSeek has `text` and Mistral `message` (its pieces, too), both with `stop_reason`.
+    texts = any(_is_renamed(choice) and "text" in choice for choice in choices)
+    kind = {"object": "text_completion"} if texts else {}
+    return {**payload, **kind, "choices": [_renamed(choice) if _is_renamed(choice) else choice for choice in choices]}
+
+
+def _is_renamed(choice: Any) -> bool:
+    if not isinstance(choice, dict) or "finish_reason" in choice:
+        return False
+    return not choice.keys().isdisjoint(("stop_reason", "message", "text"))
+
+
+def _renamed(choice: dict[str, Any]) -> dict[str, Any]:
+    names = {"stop_reason": "finish_reason", "message": "delta"}
+    return {names.get(key, key): value for key, value in choice.items()}
+
+
+FAMILIES: dict[str, tuple[str, Callable[[BedrockInvoke, dict[str, Any]], None]]] = {
+    "outputText": ("titan", BedrockInvoke._titan),
+    "results": ("titan", BedrockInvoke._titan_whole),
+    "generation": ("llama", BedrockInvoke._llama),
+    "outputs": ("mistral", BedrockInvoke._mistral),
+    "completion": ("claude-text", BedrockInvoke._claude),
+}
+
+BedrockInvoke.payloads = ("chunk", *FAMILIES)
+DIALECT = BedrockInvoke

@@ -1,0 +1,84 @@
+"""Bedrock's events as boto3 hands them out: mappings, with bytes where the wire has base64."""
+
+import base64
+import json
+
+import pytest
+from tests.helpers import body_of, case_files, cut, fold_pieces, load_case
+
+from chunkfold import Folder, Limits
+from chunkfold.errors import LimitExceeded
+
+
+def fold_payloads(payloads, dialect="auto", **options):
+    folder = Folder(dialect, **options)
+    for payload in payloads:
+        folder.feed(payload)
+    return folder.close()
+
+
+def chunk(inner):
+    return {"chunk": {"bytes": json.dumps(inner).encode()}}
+
+
+def test_converse_blobs_come_as_bytes():
+    response = fold_payloads(
+        [
+            {"messageStart": {"role": "assistant"}},
+            {
+                "contentBlockDelta": {
+                    "contentBlockIndex": 0,
+                    "delta": {"reasoningContent": {"redactedContent": b"veil"}},
+                }
+            },
+            {"contentBlockStart": {"contentBlockIndex": 1, "start": {"image": {"format": "webp"}}}},
+            {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"image": {"source": {"bytes": b"RIFF"}}}}},
+            {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"image": {"source": {"bytes": b"WEBP"}}}}},
+            {"messageStop": {"stopReason": "end_turn"}},
+        ]
+    )
+    thought, image = response.parts
+    assert (thought.redacted, thought.encrypted) == (True, base64.b64encode(b"veil").decode())
+    assert (image.media_type, image.data) == ("image/webp", b"RIFFWEBP")
+    assert (response.dialect, response.ended, response.finish_reason) == ("bedrock-converse", "clean", "stop")
+
+
+def test_invoke_chunks_come_as_bytes():
+    response = fold_payloads(
+        [chunk({"generation": "Hi", "prompt_token_count": 1}), chunk({"generation": "!", "stop_reason": "stop"})]
+    )
+    assert (response.text, response.dialect, response.ended) == ("Hi!", "bedrock-invoke", "clean")
+
+
+@pytest.mark.parametrize("dialect", ["bedrock-converse", "bedrock-invoke", "auto"])
+def test_an_exception_handed_out_as_an_event_is_an_error(dialect):
+    response = fold_payloads([{"throttlingException": {"message": "Slow down"}}], dialect)
+    error = response.error
+    assert (error.type, error.message, error.status, error.retryable) == ("throttlingException", "Slow down", 429, True)
+    assert response.finish_reason == "error"
+    assert not response.parts
+
+
+def test_json_in_an_envelope_is_as_deep_as_any_other():
+    deep = {"generation": json.loads("[" * 40 + "]" * 40)}
+    with pytest.raises(LimitExceeded) as caught:
+        fold_payloads([chunk({"generation": "Kept"}), chunk(deep)], "bedrock-invoke", limits=Limits(json_depth=20))
+    assert (caught.value.limit, caught.value.allowed) == ("json_depth", 20)
+
+
+BINARY = [path for path in case_files("bedrock-*") if load_case(path).get("inner_framing") == "aws-eventstream"]
+
+
+@pytest.mark.parametrize("path", BINARY, ids=lambda path: path.stem)
+def test_every_damaged_byte_is_told_and_costs_nothing_before_it(path):
+    """Whatever bit of a binary stream is turned, no text comes out that the server did not send."""
+    body = body_of(load_case(path))
+    whole = fold_pieces([body])
+    for at in range(0, len(body), 29):
+        damaged = body[:at] + bytes([body[at] ^ 0x10]) + body[at + 1 :]
+        for pieces in ([damaged], cut(damaged, {"every": 50})):
+            response = fold_pieces(pieces, path.parent.name)
+            assert whole.text.startswith(response.text.rstrip("\ufffd"))
+            told = response.error is not None and response.error.origin == "decoder"
+            cut_off = response.truncated or "frame_cut" in [item.kind for item in response.diagnostics]
+            assert told or cut_off or response.error == whole.error
