@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chunkfold.policy import Policy
     from chunkfold.response import FinishReason
 
-__all__ = ["Candidate", "Verdict", "chosen_finish", "judge_parts", "merged_usage"]
+__all__ = ["Candidate", "Verdict", "chosen_finish", "judge_parts", "made_up_id", "merged_usage"]
 
 
 class Candidate(NamedTuple):
@@ -69,9 +69,8 @@ def judge_parts(
             if not part.is_usable and policy.unusable_arguments == "raise":
                 unusable.append(part)
             if part.id is None and policy.missing_id == "make":
-                part = msgspec.structs.replace(
-                    part, id=_made_up_id(policy.id_seed, response_id, choice, len(parts), part)
-                )
+                facts = (policy.id_seed, response_id, choice, len(parts), part.name, part.raw_arguments)
+                part = msgspec.structs.replace(part, id=made_up_id("call", *facts))
         parts.append(part)  # type: ignore[arg-type]
     return Verdict(tuple(parts), tuple(unusable), tuple(diagnostics))
 
@@ -170,11 +169,11 @@ def _is_json(text: str, depth: int | None) -> bool:
     return True
 
 
-def _made_up_id(seed: str, response_id: str | None, choice: int, place: int, call: ToolCall) -> str:
+def made_up_id(prefix: str, *facts: Any) -> str:
+    """An id that is the same for the same facts, and as good as never for others."""
     import uuid
 
-    facts = [seed, response_id, choice, place, call.name, call.raw_arguments]
-    return f"call_{uuid.uuid5(uuid.NAMESPACE_OID, _json.encode(facts))}"
+    return f"{prefix}_{uuid.uuid5(uuid.NAMESPACE_OID, _json.encode(list(facts)))}"
 
 
 # From the one that says most to the one that says least.
@@ -202,8 +201,9 @@ _COUNTS = Usage.__struct_fields__[:-1]
 def merged_usage(before: Usage | None, new: Usage, policy: Policy) -> Usage:
     """The usage when *new* comes after *before*. A count that is not reported erases none."""
     how = policy.usage
-    if before is None or how == "replace":
+    if how == "replace" or (before is None and how != "max"):
         return new
+    before = before or Usage()
     if how == "latest" and new.raw and new.raw.keys() >= before.raw.keys():
         return new  # the usual case: the dialect has merged already
     if how == "sum":

@@ -72,7 +72,6 @@ nous: Final = Policy(
     missing_finish="stop",
     infer_finish=False,
     empty_stream="error",
-    name_merge="first",
     order="index",
     usage="replace",
     choices="first",

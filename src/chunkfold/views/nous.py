@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from chunkfold import presets
+from chunkfold._judgement import made_up_id
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.dialects._writer import Writer, json_text
 from chunkfold.limits import Limits
@@ -36,6 +37,8 @@ class ToolCallAccumulator:
         limits = limits if limits is not None else Limits()
         self._writer = Writer(limits)
         self._writer.careful = True
+        self._seed = policy.id_seed
+        self._whole = 0
         self._core = StreamAccumulator(msgspec.structs.replace(policy, choices="all"), limits)
 
     def feed(self, fragment: Any) -> Self:
@@ -95,11 +98,12 @@ class ToolCallAccumulator:
             self._writer.update(slot, extra={"start_arguments": json_text(fragment["input"])})
 
     def _whole_call(self, fragment: Mapping[str, Any]) -> None:
-        arguments = fragment.get("arguments", fragment.get("input"))
-        slot = self._writer.start(
-            _GEMINI, "tool_call", id=fragment.get("id"), name=fragment["name"], extra=_metadata(fragment)
-        )
-        self._writer.delta(slot, json_text(arguments))
+        """A call that came at once. Gemini's mostly have no id: one is made up, the same for the same fragments."""
+        name, arguments = fragment["name"], json_text(fragment.get("arguments", fragment.get("input")))
+        id_ = fragment.get("id") or made_up_id("gemini", self._seed, self._whole, name, arguments)
+        self._whole += 1
+        slot = self._writer.start(_GEMINI, "tool_call", id=id_, name=name, extra=_metadata(fragment))
+        self._writer.delta(slot, arguments)
         self._writer.stop(slot)
 
 
