@@ -32,8 +32,9 @@ __all__ = ["Decoder"]
 # How much is kept of input that turns out to be no stream.
 _HEAD_BYTES = 64 << 10
 _EXCERPT = 200
-# Payloads that are held until one of them tells the dialect.
+# Payloads, and bytes of them, that are held until one of them tells the dialect.
 _HELD = 1000
+_HELD_BYTES = 1 << 20
 
 
 class Decoder:
@@ -76,6 +77,9 @@ class Decoder:
         self._done = False
         self._suspect = self._named
         self._held: list[tuple[Any, Frame]] = []
+        self._held_bytes = 0
+        # Something came that is neither a payload, an error, a ping nor an end mark.
+        self._noise = False
         self._head = bytearray()
         if self._named:
             self._speak(dialects.get(dialect))
@@ -326,6 +330,7 @@ class Decoder:
             # The body of an error need not be JSON.
             writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
         else:
+            self._noise = True
             writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
 
     def _stray(self, frame: Frame) -> None:
@@ -335,7 +340,10 @@ class Decoder:
         if colon and field == "error" and rest.strip():
             # llama.cpp and gpustack tell an error in a field of that name.
             self._error_field(rest.strip())
+        elif frame.cut:
+            self._writer.diagnose("frame_cut", f"the input ended inside a line, after {len(frame.data)} bytes of it")
         elif self._dialect is None:
+            self._noise = True
             self._hold(text, frame)
         elif colon and field.replace("_", "").replace("-", "").isalnum():
             self._writer.diagnose("unknown_field", f"the field {field[:40]!r} of an event was ignored")
@@ -383,6 +391,7 @@ class Decoder:
             for item in payload:
                 self._any_payload(item, frame)
         elif payload is not None:
+            self._noise = True
             self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
 
     def _object(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -409,8 +418,12 @@ class Decoder:
             self._hold(payload, frame)
 
     def _hold(self, what: Any, frame: Frame) -> None:
-        if len(self._held) < _HELD:
+        if len(self._held) < _HELD and self._held_bytes < _HELD_BYTES:
             self._held.append((what, frame))
+            self._held_bytes += len(frame.data)
+        elif self._held_bytes >= 0:
+            self._held_bytes = _HELD_BYTES
+            self._full = True
 
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
