@@ -78,6 +78,7 @@ class Decoder:
         self._suspect = self._named
         self._held: list[tuple[Any, Frame]] = []
         self._held_bytes = 0
+        self._overflow = False
         # Something came that is neither a payload, an error, a ping nor an end mark.
         self._noise = False
         self._head = bytearray()
@@ -421,9 +422,9 @@ class Decoder:
         if len(self._held) < _HELD and self._held_bytes < _HELD_BYTES:
             self._held.append((what, frame))
             self._held_bytes += len(frame.data)
-        elif self._held_bytes >= 0:
-            self._held_bytes = _HELD_BYTES
-            self._full = True
+        elif not self._overflow:
+            self._overflow = True
+            self._writer.diagnose("held_too_much", f"{len(self._held)} payloads told no dialect; later ones are dropped")
 
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
@@ -438,11 +439,14 @@ class Decoder:
         held, self._held = self._held, []
         self._head.clear()
         assert self._dialect is not None  # noqa: S101 - for the type checker; set by the caller
+        writer, careful = self._writer, self._writer.careful
+        writer.careful = True  # how these were read is forgotten
         for what, where in held:
             if isinstance(what, dict):
                 self._dialect.decode(what, where)
             else:
                 self._stray(where)
+        writer.careful = careful
         self._dialect.decode(payload, frame)
 
     def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -465,22 +469,15 @@ class Decoder:
             if error is not None:
                 writer.error(error)
                 return
-        if writer.errored or not self._held:
-            if not self._has_noise():
-                return
-        text = bytes(self._head).decode(errors="replace") if self._head else _json.encode(payloads)
-        excerpt = "".join(character for character in text if character.isprintable() or character == " ")[:_EXCERPT]
+        if not self._held and not self._noise:
+            return
+        text = bytes(self._head).decode(errors="replace") if self._head else _json.encode(payloads)[:_HEAD_BYTES]
         writer.unknown("unrecognised", text)
+        if writer.errored:
+            return
+        excerpt = "".join(character for character in text if character.isprintable() or character == " ")[:_EXCERPT]
         writer.out.append(ErrorEvent(StreamError("unrecognised", excerpt, origin="decoder")))
         writer.errored = True
-
-    def _has_noise(self) -> bool:
-        """Bytes came that are neither an error, a ping nor an end mark."""
-        diagnosed = any(not isinstance(what, dict) for what, _ in self._held)
-        return diagnosed or (not self._writer.errored and not self._done and self._skipped())
-
-    def _skipped(self) -> bool:
-        return bool(self._head.strip()) and self._writer.frame > 0 and self._framer.framing != "sse"
 
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
