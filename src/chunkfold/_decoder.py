@@ -21,7 +21,7 @@ from chunkfold.limits import Limits
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
@@ -35,6 +35,13 @@ _EXCERPT = 200
 # Payloads, and bytes of them, that are held until one of them tells the dialect.
 _HELD = 1000
 _HELD_BYTES = 1 << 20
+
+# Reads longer than this hold many frames: worth looking at one by one.
+_LONG_READ = 4 << 10
+# How many bytes are taken in one go at first and at most, and after how many frames in a row that fit.
+_FIRST_SPAN, _LAST_SPAN, _ROW = 2 << 10, 64 << 10, 4
+# After so many frames in a row that fit nothing, a block is read as a whole.
+_PATIENCE = 32
 
 
 class Decoder:
@@ -65,12 +72,15 @@ class Decoder:
         self._cumulative = cumulative_deltas
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
-        self._templates = Templates()
+        self._templates = Templates(limits.frame_bytes)
         self._dialect: dialects.Dialect | None = None
         self._named = dialect != "auto"
         self._mode: str | None = None
         self._closed = False
         self._bytes = 0
+        # Reads that fit a template are taken without counting their bytes.
+        self._span = _FIRST_SPAN
+        self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
         # The name of the frames that the templates were made from.
         self._learned_event = ""
@@ -104,7 +114,7 @@ class Decoder:
         """
         if self._closed:
             raise ValueError("feed() after close()")
-        if type(data) is bytes and self._templates.by_read and self._framer.idle and self._bytes == 0:
+        if self._is_express and type(data) is bytes:
             found = self._templates.find_read(data)
             if found is not None:
                 self._templates.hit()
@@ -127,23 +137,84 @@ class Decoder:
         Decode *data* straight into *accumulator*: the same as observing the events of `feed`, but events that nobody
         asked for are not made where a template fits.
         """
+        if type(data) is bytes:
+            if self._is_express:
+                found = self._templates.find_read(data)
+                if found is not None:
+                    template, text = found
+                    template.open(accumulator).append(text)
+                    self._templates.hit()
+                    self._writer.frame += 1
+                    return
+            if len(data) > _LONG_READ and self._is_countless and not self._closed:
+                data = self._feed_many(accumulator, data)
+        self._feed_events(accumulator, data)
+
+    def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """
+        Take *pieces*, one read each, for as long as templates fit; the first that does not is returned, to be fed.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        if not self._is_express:
+            return next(pieces)
         templates = self._templates
-        if type(data) is bytes and templates.by_read and self._framer.idle and not self._closed and self._bytes == 0:
-            found = templates.find_read(data)
-            if found is not None:
-                template, text = found
-                builder = template.builder
-                if builder is None:
-                    templates.hit()
-                    builder = template.builder = accumulator.sink(template.choice, template.index)
-                pieces = builder.pieces
-                if not pieces:
-                    builder.touch()
-                pieces.append(text)
-                if len(pieces) > 2048:
-                    builder.compact()
-                self._writer.frame += 1
-                return
+        try:
+            return templates.follow(accumulator, pieces)
+        finally:
+            self._writer.frame += templates.taken
+            templates.taken = 0
+
+    @property
+    def _is_express(self) -> bool:
+        """True if templates are in force and nothing is half-read."""
+        return bool(self._templates.by_read) and self._is_countless and self._framer.idle and not self._closed
+
+    def _feed_many(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
+        """
+        Take the frames of a long read one by one, so that templates are learned and fit, and in one go where many in a
+        row fit the same. What is returned is left to be fed.
+        """
+        templates, framer, writer = self._templates, self._framer, self._writer
+        blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
+        at = misses = 0
+        # A read goes on as the one before it ended.
+        span, row, last = self._span, _ROW + 1 if self._span > _FIRST_SPAN else 0, None
+        while framer.idle or at == 0:
+            if row > _ROW:
+                stop = data.find(blank, at + span) + len(blank)
+                window = data[at:stop] if stop >= len(blank) else data[at:]
+                taken = templates.swallow(accumulator, window, blank)
+                writer.frame += templates.taken
+                templates.taken = 0
+                at += taken
+                span = min(2 * span, _LAST_SPAN) if taken == len(window) or stop < len(blank) else _FIRST_SPAN
+                row = row if taken == len(window) else 0
+                if taken:
+                    continue
+            # A server that varies something in every frame: whole blocks cost less than frames one by one.
+            stop = data.find(blank, at + (_LAST_SPAN if misses > _PATIENCE else 0)) + len(blank)
+            if stop < len(blank):
+                break
+            frame, at = data[at:stop], stop
+            whole = framer.idle
+            found = templates.find_read(frame) if whole and templates.by_read else None
+            if found is None:
+                self._feed_events(accumulator, frame)
+                misses = 0 if misses > _PATIENCE else misses + 1
+                if whole:
+                    row, span = 0, _FIRST_SPAN
+                continue
+            template, text = found
+            template.open(accumulator).append(text)
+            templates.hit()
+            writer.frame += 1
+            misses, row, last = 0, (row + 1 if template is last else 1), template
+        self._span = span
+        return data[at:]
+
+    def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
         try:
             events = self.feed(data)
         except LimitExceeded as breach:

@@ -81,7 +81,7 @@ def fold(
         pieces, intake = opened.pieces, _Intake(folder)
         while True:
             try:
-                piece = next(pieces)
+                piece = folder.follow(pieces) if intake.is_sure else next(pieces)
             except StopIteration:
                 intake.end()
                 return folder.close()

@@ -11,7 +11,7 @@ from chunkfold.events import ErrorEvent, MessageStop
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
@@ -89,6 +89,16 @@ class Folder:
         for event in made:
             observe(event)
         return made
+
+    def follow(self, pieces: Iterator[Any]) -> Any:
+        """
+        Fold *pieces*, one read each, for as long as they need no full reading; the first that does is returned, to be
+        fed.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        return self._decoder.follow(self._accumulator, pieces)
 
     def note(self, kind: str, detail: str) -> None:
         """Add a diagnostic of whoever reads the source."""

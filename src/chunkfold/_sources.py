@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Opened", "LineWatch", "lines", "open_async_source", "open_source"]
+__all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source"]
 
 _READ = 64 << 10
 

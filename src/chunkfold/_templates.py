@@ -10,6 +10,8 @@ in full and was not such a delta makes all templates void, since it may have cha
 
 from __future__ import annotations
 
+import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,19 +19,25 @@ import msgspec
 from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from chunkfold.accumulator import StreamAccumulator
 
 __all__ = ["DELTAS", "Template", "Templates"]
 
 DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta})
 
 read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
+_read_strings: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
+_BAD = (msgspec.DecodeError, UnicodeDecodeError)
 _write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
 # After so many templates of one part that no frame fitted, learning is tried only now and then: some servers vary a
 # number in every frame, and looking for what stays costs as much as reading.
 _HOPELESS = 8
 _NOW_AND_THEN = 64
+# Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many.
+_MANY = 2048
 
 
 class Template:
@@ -48,15 +56,30 @@ class Template:
         # Where the accumulator keeps the part; looked up once.
         self.builder: Any = None
 
+    def open(self, accumulator: StreamAccumulator) -> list[Any]:
+        """The list that the texts of this part are appended to; whoever asks is about to append."""
+        if self.builder is None:
+            self.builder = accumulator.sink(self.choice, self.index)
+        pieces: list[Any] = self.builder.pieces
+        if not pieces:
+            self.builder.touch()
+        elif len(pieces) > _MANY:
+            self.builder.compact()
+        return pieces
+
 
 class Templates:
     """The templates that are in force: one for text, or one for each open tool call."""
 
-    __slots__ = ("_in_vain", "_keys", "_tries", "by_before", "by_read", "lengths", "read_lengths")
+    __slots__ = ("_in_vain", "_keys", "_longest", "_tries", "by_before", "by_read", "lengths", "read_lengths", "taken")
 
-    def __init__(self) -> None:
+    def __init__(self, frame_bytes: int | None = None) -> None:
+        # A longer read is left to the framing, which knows what to say about it.
+        self._longest = frame_bytes if frame_bytes is not None else sys.maxsize
         self._keys: tuple[bytes, ...] = ()
         self._tries = 0
+        # How many frames fitted in `follow` and `swallow`; whoever called takes the number and sets it back.
+        self.taken = 0
         # By part, how many templates were made since one fitted.
         self._in_vain: dict[tuple[int, int], int] = {}
         self.by_before: dict[bytes, Template] = {}
@@ -119,16 +142,109 @@ class Templates:
 
     def find_read(self, read: bytes) -> tuple[Template, str] | None:
         """The template that the whole *read* fits, and its text."""
+        if len(read) > self._longest:
+            return None
         for length in self.read_lengths:
             template = self.by_read.get(read[:length])
             if template is not None and read.endswith(template.read_after):
                 return _text_between(template, read, length, len(read) - len(template.read_after))
         return None
 
+    # Straight into the accumulator, for callers who want no events
+
+    def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """
+        Take pieces, each one read, for as long as they fit; the first that does not is returned.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        if len(self.by_read) == 1:
+            (template,) = self.by_read.values()
+            return self._follow_one(template, accumulator, pieces)
+        while True:
+            piece = next(pieces)
+            found = self.find_read(piece) if type(piece) is bytes else None
+            if found is None:
+                return piece
+            template, text = found
+            template.open(accumulator).append(text)
+            self.taken += 1
+            if self._in_vain:
+                self.hit()
+
+    def _follow_one(self, template: Template, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """The loop that most of a long answer goes through."""
+        before, after, longest = template.read_before, template.read_after, self._longest
+        start, end = len(before), -len(after)
+        while True:
+            texts = template.open(accumulator)
+            if template.builder.hidden:  # by policy: what is thrown away cannot be counted
+                return next(pieces)
+            append, had = texts.append, len(texts)
+            try:
+                for piece in islice(pieces, _MANY):
+                    if type(piece) is not bytes or not piece.startswith(before) or not piece.endswith(after):
+                        return piece
+                    if len(piece) > longest:
+                        return piece
+                    try:
+                        text = read_string(piece[start:end])
+                    except _BAD:
+                        return piece
+                    if not text:
+                        return piece
+                    append(text)
+            finally:
+                self.taken += len(texts) - had
+            if len(texts) - had < _MANY:
+                raise StopIteration
+            self.hit()
+
+    def swallow(self, accumulator: StreamAccumulator, data: bytes, blank: bytes) -> int:
+        """
+        Take the frames at the beginning of *data*, which holds many with *blank* after each, for as long as they fit
+        one template. Their strings are read in one go.
+
+        Returns:
+            How many bytes were taken.
+        """
+        for length in self.read_lengths:
+            template = self.by_read.get(data[:length])
+            if template is not None and template.read_after.endswith(blank) and len(data) <= self._longest:
+                return self._swallow(template, accumulator, data, blank)
+        return 0
+
+    def _swallow(self, template: Template, accumulator: StreamAccumulator, data: bytes, blank: bytes) -> int:
+        before, after = template.read_before, template.read_after[: -len(blank)]
+        start, end = len(before), -len(after) or None
+        frames = data.split(blank)
+        frames.pop()  # what stands behind the last blank line is no whole frame
+        literals = [frame[start:end] for frame in frames if frame.startswith(before) and frame.endswith(after)]
+        if len(literals) != len(frames):
+            fits = (frame.startswith(before) and frame.endswith(after) for frame in frames)
+            literals = literals[: next((place for place, fit in enumerate(fits) if not fit), 0)]
+        texts = _strings(literals)
+        if not texts:
+            return 0
+        template.open(accumulator).extend(texts)
+        self.taken += len(texts)
+        self.hit()
+        return sum(map(len, literals)) + len(literals) * (start + len(template.read_after))
+
 
 def _text_between(template: Template, data: bytes, start: int, end: int) -> tuple[Template, str] | None:
     try:
         text = read_string(data[start:end])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _BAD:
         return None
     return (template, text) if text else None
+
+
+def _strings(literals: list[bytes]) -> list[str] | None:
+    """The strings that *literals* are, if each is exactly one and none is empty."""
+    try:
+        texts = _read_strings(b"[" + b",".join(literals) + b"]")
+    except _BAD:
+        return None
+    return texts if len(texts) == len(literals) and all(texts) else None
