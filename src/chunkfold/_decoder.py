@@ -495,7 +495,7 @@ class Decoder:
             self._held_bytes += len(frame.data)
         elif not self._overflow:
             self._overflow = True
-            self._writer.diagnose("held_too_much", f"{len(self._held)} payloads told no dialect; later ones are dropped")
+            self._writer.diagnose("held_too_much", f"after {len(self._held)} payloads without a dialect")
 
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
