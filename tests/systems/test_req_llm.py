@@ -39,6 +39,7 @@ from tests.systems.notation import (
     chat,
     chunk,
     events,
+    events_of,
     fold,
     fold_bytes,
     message_delta,
