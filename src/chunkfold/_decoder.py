@@ -138,17 +138,24 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if type(data) is bytes:
-            if self._is_express:
-                found = self._templates.find_read(data)
-                if found is not None:
-                    template, text = found
-                    template.open(accumulator).append(text)
-                    self._templates.hit()
-                    self._writer.frame += 1
-                    return
+            if self.plain_event(accumulator, data) is not None:
+                return
             if len(data) > _LONG_READ and self._is_countless and not self._closed:
                 data = self._feed_many(accumulator, data)
         self._feed_events(accumulator, data)
+
+    def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
+        """The event of *read*, already folded, if a template fits it; else nothing is done."""
+        if not self._is_express:
+            return None
+        found = self._templates.find_read(read)
+        if found is None:
+            return None
+        template, text = found
+        template.open(accumulator).append(text)
+        self._templates.hit()
+        self._writer.frame += 1
+        return template.event(template.choice, template.index, text)
 
     def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """
@@ -185,7 +192,7 @@ class Decoder:
             if row > _ROW:
                 stop = data.find(blank, at + span) + len(blank)
                 window = data[at:stop] if stop >= len(blank) else data[at:]
-                taken = templates.swallow(accumulator, window, blank)
+                taken = templates.swallow(accumulator, window)
                 writer.frame += templates.taken
                 templates.taken = 0
                 at += taken

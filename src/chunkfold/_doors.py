@@ -230,7 +230,12 @@ class _Events:
         """The response so far: a snapshot while the stream is open, the complete one after its end. It never waits."""
         return self._folder.snapshot()
 
-    def _feed(self, piece: Any) -> None:
+    def _feed(self, piece: Any) -> Event | None:
+        """Fold one piece. Most mean one plain event, which is returned; other events wait."""
+        if self._observers is None and type(piece) is bytes and self._intake.is_sure:
+            event = self._folder.plain_event(piece)
+            if event is not None:
+                return event
         try:
             self._hear(self._intake.feed(piece))
         except LimitExceeded as breach:
@@ -241,6 +246,7 @@ class _Events:
         except BaseException:
             self._finish(cancelled=True)
             raise
+        return None
 
     def _finish(self, error: Exception | StreamError | None = None, *, cancelled: bool = False) -> None:
         """The source has ended, in one way or another."""
@@ -302,12 +308,15 @@ class Stream(_Events):
                 return event
             if self._over:
                 raise StopIteration
-            self._read()
+            event = self._read()
+            if event is not None:
+                return event
 
-    def _read(self) -> None:
+    def _read(self) -> Event | None:
+        """Read one piece; its event, if it is a plain one, else its events wait."""
         if self._opened.is_failure:
             self._fail(_all_of(self._opened.pieces))
-            return
+            return None
         try:
             piece = next(self._opened.pieces)
         except StopIteration:
@@ -323,7 +332,8 @@ class Stream(_Events):
             self.close()
             raise
         else:
-            self._feed(piece)
+            return self._feed(piece)
+        return None
 
     def text(self) -> Iterator[str]:
         """The answer text alone, piece by piece: what `response().text` will be."""
@@ -371,12 +381,15 @@ class AsyncStream(_Events):
                 return event
             if self._over:
                 raise StopAsyncIteration
-            await self._read()
+            event = await self._read()
+            if event is not None:
+                return event
 
-    async def _read(self) -> None:
+    async def _read(self) -> Event | None:
+        """Read one piece; its event, if it is a plain one, else its events wait."""
         if self._opened.is_failure:
             self._fail(await _all_of_async(self._opened.pieces))
-            return
+            return None
         try:
             piece = await _next_of(self._opened.pieces)
         except (StopIteration, StopAsyncIteration):
@@ -393,7 +406,8 @@ class AsyncStream(_Events):
             await _aclose_quietly(self._opened)
             raise
         else:
-            self._feed(piece)
+            return self._feed(piece)
+        return None
 
     async def text(self) -> AsyncIterator[str]:
         """The answer text alone, piece by piece: what `response().text` will be."""
@@ -444,11 +458,8 @@ class _Intake:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._watch: LineWatch | None = LineWatch()
-
-    @property
-    def is_sure(self) -> bool:
-        """True once the source is known to keep its line ends, so that bytes need no look."""
-        return self._watch is None
+        # The source is known to keep its line ends, so that bytes need no look.
+        self.is_sure = False
 
     def feed(self, piece: Any, events: bool = True) -> list[Event]:
         """
@@ -461,6 +472,7 @@ class _Intake:
             self._watch.see(piece)
             if self._watch.has_ends:
                 self._watch = None
+                self.is_sure = True
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogatepass")
         elif not isinstance(piece, (bytes, bytearray, memoryview)):

@@ -8,14 +8,15 @@ from chunkfold._decoder import Decoder
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.limits import Limits
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from chunkfold._live import Live
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
-    from chunkfold.limits import Limits
     from chunkfold.policy import Policy
     from chunkfold.response import Response
 
@@ -32,6 +33,9 @@ class Folder:
         cumulative_deltas: True if each text is the whole text so far; `None`: as the dialect sends by default.
         limits: Caps on what the stream may cost.
         policy: How doubtful things are judged.
+        live_arguments: Read the arguments of calls while they come: `ArgumentsPathDelta` and `ArgumentsFieldDone` come
+            behind the deltas they derive from, and `ToolCall.partial` of a snapshot is at hand.
+        live_text: The same for answer text that is one JSON document: `TextPathDelta`, `TextFieldDone`.
 
     Raises:
         UnknownDialect: If no dialect has that name.
@@ -46,7 +50,15 @@ class Folder:
         cumulative_deltas: bool | None = None,
         limits: Limits | None = None,
         policy: Policy | None = None,
+        live_arguments: bool = False,
+        live_text: bool = False,
     ) -> None:
+        self._live: Live | None = None
+        if live_arguments or live_text:
+            depth = (limits if limits is not None else Limits()).json_depth
+            from chunkfold._live import Live
+
+            self._live = Live(arguments=live_arguments, text=live_text, documents=False, depth=depth)
         self._decoder = Decoder(
             dialect, split_think_tags=split_think_tags, cumulative_deltas=cumulative_deltas, limits=limits
         )
@@ -77,14 +89,18 @@ class Folder:
         """
         if self._response is not None:
             raise ValueError("feed() after close()")
+        live = self._live
         try:
-            if not events:
+            if not events and live is None:
                 self._decoder.feed_into(self._accumulator, data)
                 return []
             made = self._decoder.feed(data)
         except LimitExceeded as breach:
-            self._break(breach, observed=not events)
+            self._break(breach, observed=not events and live is None)
             raise
+        if live is not None:
+            made = live.fold(made, self._accumulator)
+            return made if events else []
         observe = self._accumulator.observe
         for event in made:
             observe(event)
@@ -98,7 +114,11 @@ class Folder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        return self._decoder.follow(self._accumulator, pieces)
+        return next(pieces) if self._live is not None else self._decoder.follow(self._accumulator, pieces)
+
+    def plain_event(self, read: bytes) -> Event | None:
+        """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
+        return self._decoder.plain_event(self._accumulator, read)
 
     def note(self, kind: str, detail: str) -> None:
         """Add a diagnostic of whoever reads the source."""
@@ -133,8 +153,7 @@ class Folder:
         except LimitExceeded as breach:
             self._break(breach, observed=False)
             raise
-        for event in events:
-            self._accumulator.observe(event)
+        events = self._observe(events)
         self._response = self._accumulator.complete()
         return events
 
@@ -143,11 +162,18 @@ class Folder:
         """What `close` raises on behalf of the policy, for who calls `finish`."""
         return self._accumulator.objection
 
+    def _observe(self, events: Sequence[Event]) -> list[Event]:
+        """Fold *events* in; with what the live reading has to add they are to be handed out."""
+        if self._live is not None:
+            return self._live.fold(events, self._accumulator)
+        for event in events:
+            self._accumulator.observe(event)
+        return list(events)
+
     def _break(self, breach: LimitExceeded, *, observed: bool) -> None:
         """A limit was passed: what came before it is folded, and nothing more is taken."""
         if not observed:
-            for event in breach.events:
-                self._accumulator.observe(event)
+            breach.events = self._observe(breach.events)
         error = StreamError("limit_exceeded", str(breach), code=breach.limit, origin="decoder")
         self._accumulator.observe(ErrorEvent(error))
         self._accumulator.observe(MessageStop("error"))
