@@ -27,6 +27,8 @@ _FACTS = frozenset(
     }
 )  # fmt: skip
 _FACT_LENGTH = 80
+# CPython refuses to write long integers.
+_FACT_BITS = 256
 
 
 class Value(msgspec.Struct, frozen=True, gc=True):
@@ -136,13 +138,15 @@ def _plain(value: Any) -> Any:
 
 
 def _fact(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > _FACT_BITS:
+        return f"<integer of {value.bit_length()} bits>"
     text = repr(value)
     return text if len(text) <= _FACT_LENGTH or isinstance(value, Value) else f"{text[:_FACT_LENGTH]}..."
 
 
 def _size_of(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float)):
-        return repr(value)
+        return _fact(value)
     if isinstance(value, Value):
         return repr(value)
     if isinstance(value, str):

@@ -196,7 +196,7 @@ class Writer:
         new: dict[str, Any] = {
             key: value for key, value in given if value and isinstance(value, str) and key not in facts
         }
-        if created and isinstance(created, (int, float, str)) and "created" not in facts:
+        if created and type(created) in (int, float, str) and "created" not in facts:
             new["created"] = created
         if new or not facts:
             facts.update(new, dialect=self._name)
