@@ -118,7 +118,7 @@ class Folder:
 
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
-        return self._decoder.plain_event(self._accumulator, read)
+        return self._decoder.plain_event(self._accumulator, read) if self._live is None else None
 
     def note(self, kind: str, detail: str) -> None:
         """Add a diagnostic of whoever reads the source."""
