@@ -1,0 +1,33 @@
+"""Pictures, sound and files inside payloads: which kind of part they are, and their bytes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chunkfold.parts import Kind
+
+__all__ = ["base64_bytes", "media_kind"]
+
+_STANDARD = str.maketrans("-_", "+/")
+
+
+def media_kind(media_type: Any) -> Kind:
+    """The kind of part that content of that MIME type is: a picture, sound, or a file of any other sort."""
+    family = media_type.partition("/")[0].lower() if isinstance(media_type, str) else ""
+    if family == "image":
+        return "image"
+    return "audio" if family == "audio" else "file"
+
+
+def base64_bytes(text: Any) -> bytes | None:
+    """The bytes that base64 *text* stands for, in either alphabet, padded or not; `None` if it is no base64."""
+    if not isinstance(text, str):
+        return None
+    text = text.translate(_STANDARD).rstrip("=\r\n ")
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
