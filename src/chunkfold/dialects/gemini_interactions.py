@@ -1,0 +1,387 @@
+"""
+Google's Interactions API: `interaction.created`, numbered steps with start, deltas and stop, `interaction.completed`.
+
+`event_type` says what an event is. A step is a thought, the model's output, a call or a result; the output may hold
+several contents one after the other. Arguments of functions come as text, those of the server's own tools whole. The
+interaction that closes the stream may leave its steps out. The last status is the finish reason. An older revision has
+the same events under the names `content.*`.
+
+Manual: docs/dialects/gemini-interactions.md. Reference: ai.google.dev/gemini-api/docs/interactions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._writer import CALLS, json_text
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+# `event_id` is where a broken stream can be taken up again.
+_EVENT = frozenset(
+    {
+        "event_type", "event_id", "interaction", "interaction_id", "status", "index", "step", "content", "delta",
+        "error", "usage", "step_usage", "metadata",
+    }
+)  # fmt: skip
+_INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
+_METADATA = frozenset({"total_usage"})
+_OUTPUT = frozenset({"type", "content"})
+_THOUGHT = frozenset({"type", "signature", "summary"})
+_CALL = frozenset({"type", "id", "name", "arguments"})
+_RESULT = frozenset({"call_id", "name", "result"})
+_MEDIA = frozenset({"data", "mime_type", "uri"})
+
+# The states of an interaction that goes on.
+_PENDING = frozenset({"in_progress", "queued", "idle"})
+
+
+class GeminiInteractions(Dialect):
+    """Google's Interactions API, streamed."""
+
+    name: ClassVar[str] = "gemini-interactions"
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "arguments")
+    words: ClassVar[Mapping[str, str]] = {
+        "requires_action": "tool_calls",
+        "incomplete": "length",
+        "budget_exceeded": "length",
+    }
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("event_type")
+        if isinstance(kind, str) and kind in HANDLERS and kind != "error":
+            return CERTAIN
+        return CERTAIN if payload.get("object") == "interaction" and "status" in payload else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        # The step that was spoken of last, for events that do not say which they mean.
+        self._last: int | str = 0
+        self._step_seen = False
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        kind = payload.get("event_type")
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            if isinstance(payload.get("index"), (int, str)):
+                self._last = payload["index"]
+            handler(self, payload, frame)
+            metadata = payload.get("metadata")
+            if isinstance(metadata, dict):
+                w.usage(metadata.get("total_usage"), interactions_usage)
+                w.extras(metadata, _METADATA, "metadata")
+            w.extras(payload, _EVENT)
+        elif payload.get("object") == "interaction":
+            self._interaction(payload, frame)
+            self.end_seen = w.finished
+        elif error_in(payload) is not None:
+            self._error(payload, frame)
+        else:
+            w.unknown(str(kind or "payload"), payload)
+
+    # The interaction
+
+    def _created(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._interaction(payload.get("interaction"), frame, "interaction")
+
+    def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._interaction(payload.get("interaction"), frame, "interaction")
+        self.end_seen = True
+
+    def _interaction(self, interaction: Any, frame: Frame, *path: str) -> None:
+        """The facts, and the steps if no event has brought any."""
+        w = self.w
+        if not isinstance(interaction, dict):
+            if interaction is not None:
+                w.unknown("interaction", interaction)
+            return
+        w.message(id=interaction.get("id"), model=interaction.get("model"), created=interaction.get("created"))
+        key = "steps" if "steps" in interaction else "outputs"
+        steps = interaction.get(key)
+        if isinstance(steps, list) and not self._step_seen:
+            for place, step in enumerate(steps):
+                self._last = place
+                self._start(step, frame, *path, key, place)
+                self._stop(place)
+        w.usage(interaction.get("usage"), interactions_usage)
+        w.extras(interaction, _INTERACTION)
+        self._finish(interaction.get("status"))
+        error = error_in(interaction)
+        if error is not None:
+            w.error(error)
+
+    def _status(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.message(id=payload.get("interaction_id"))
+        self._finish(payload.get("status"))
+
+    def _finish(self, status: Any) -> None:
+        if isinstance(status, str) and status not in _PENDING:
+            self.w.finish(0, status)
+
+    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.error(error_in(payload) or read_error(payload, raw=payload))
+
+    # Steps
+
+    def _step_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        key = "step" if "step" in payload else "content"
+        self._start(payload.get(key), frame, key)
+
+    def _start(self, step: Any, frame: Frame, *path: str | int) -> None:
+        index = self._last
+        self._step_seen = True
+        self._stop(index)
+        if not isinstance(step, dict):
+            self.w.unknown("step", step)
+            return
+        kind = str(step.get("type"))
+        _by_kind(STEPS, kind, GeminiInteractions._unknown_step)(self, index, step, frame, *path)
+
+    def _output(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        for _, item in self.w.objects("content", step.get("content")):
+            handler = CONTENTS.get(str(item.get("type")))
+            if handler is not None:
+                handler(self, index, item, frame)
+            else:
+                self.w.unknown(str(item.get("type")), item)
+        self.w.extras(step, _OUTPUT, "steps", index)
+
+    def _thought(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        rest = {key: value for key, value in step.items() if key not in _THOUGHT}
+        slot = self.w.start(0, "reasoning", key=index, extra={**rest, "summary": True})
+        for _, item in self.w.objects("summary", step.get("summary")):
+            self._thought_summary(index, {"content": item}, frame)
+        self.w.update(slot, signature=step.get("signature"))
+
+    def _call(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
+        """A function of the client's, or any of the server's tools."""
+        kind = str(step.get("type"))
+        is_function = kind == "function_call"
+        slot = self.w.start(
+            0,
+            "tool_call" if is_function else "server_tool_call",
+            key=index,
+            id=step.get("id"),
+            name=step.get("name") or (None if is_function else kind.removesuffix("_call")),
+            tool_type="function" if is_function else kind,
+            extra={**_rest(step, _CALL), **({"index": index} if isinstance(index, int) else {})},
+        )
+        if step.get("arguments"):
+            slot.start_input = json_text(step["arguments"], frame.data, *path, "arguments")
+        return slot
+
+    def _result(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        kind = str(step.get("type"))
+        extra = {**_rest(step, _RESULT), "content": step.get("result")}
+        name = step.get("name") or kind.removesuffix("_result")
+        self.w.start(0, "server_tool_result", key=index, id=step.get("call_id"), name=name, extra=extra)
+
+    def _unknown_step(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """A step that is no part of the answer, such as the user's input, or a new one."""
+        self._stop(index)
+        self.w.start(0, "unknown", key=index, name=str(step.get("type")), extra=step)
+
+    def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._stop(self._last)
+        self.w.usage(payload.get("usage"), interactions_usage)
+        self.w.extra(("steps", self._last, "usage"), payload.get("step_usage"))
+
+    def _stop(self, index: int | str) -> None:
+        slot = self.w.slot(0, index)
+        if slot is not None:
+            self.w.stop(slot)
+
+    # Deltas
+
+    def _step_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        index, delta = self._last, payload.get("delta")
+        self._step_seen = True
+        slot = self.w.slot(0, index)
+        kind = str(delta.get("type")) if isinstance(delta, dict) else "step.delta"
+        handler = _by_kind(DELTAS, kind, None)
+        if (
+            handler is None
+            or not isinstance(delta, dict)
+            or (slot is not None and slot.open and slot.kind == "unknown")
+        ):
+            self.w.unknown(kind, payload)
+        else:
+            handler(self, index, delta, frame, "delta")
+
+    def _text(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        if delta.get("text"):
+            self.w.delta(self._content(index, "text"), delta["text"])
+        self._annotations(index, delta, frame)
+
+    def _annotations(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """Citations, each whole."""
+        items, slot = delta.get("annotations"), self.w.slot(0, index)
+        if items:
+            text = slot if slot is not None and slot.kind == "text" else None
+            self.w.annotations(0, text, items if isinstance(items, list) else [items])
+
+    def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        content = delta.get("content")
+        text = content.get("text") if isinstance(content, dict) else None
+        if isinstance(text, str):
+            self.w.delta(self._content(index, "reasoning", {"summary": True}), text)
+        elif content:
+            self.w.unknown("thought_summary", content)
+
+    def _thought_signature(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        slot = self._content(index, "reasoning", {"summary": True})
+        self.w.update(slot, signature=delta.get("signature"))
+
+    def _arguments(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """More argument text. Where no call was started under that number it goes on the last one."""
+        w = self.w
+        slot, text = w.slot(0, index), delta.get("arguments")
+        if slot is None or slot.kind not in CALLS:
+            slot = w.last_call(0)
+            w.diagnose("orphan_delta", f"argument text for step {index!r}, which is no call")
+        if slot is None:
+            slot = w.start(0, "tool_call", key=index, tool_type="function")
+        w.delta(slot, json_text(text, frame.data, *path, "arguments"))
+
+    def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """What there is to know about a call, whole. Another id makes it another call."""
+        w = self.w
+        slot = w.slot(0, index)
+        id_, name = _text_or_none(delta.get("id")), _text_or_none(delta.get("name"))
+        if slot is None or slot.kind not in CALLS or (id_ and slot.id and id_ != slot.id):
+            self._stop(index)
+            self._call(index, delta, frame, *path)
+            return
+        w.update(slot, id=id_, name=name, extra=_rest(delta, _CALL))
+        slot.id, slot.name = id_ or slot.id, name or slot.name
+        w.restate_call(slot, json_text(delta.get("arguments"), frame.data, *path, "arguments"))
+
+    def _result_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """The result, whole. Another id makes it another result."""
+        w = self.w
+        slot = w.slot(0, index)
+        id_, name = _text_or_none(delta.get("call_id")), _text_or_none(delta.get("name"))
+        if slot is None or slot.kind != "server_tool_result" or (id_ and slot.id and id_ != slot.id):
+            self._stop(index)
+            self._result(index, delta, frame)
+            return
+        w.update(slot, id=id_, name=name, extra={**_rest(delta, _RESULT), "content": delta.get("result")})
+
+    def _media(self, index: int | str, item: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """A picture, a film or a document, whole; sound, whose bytes may come in pieces."""
+        w = self.w
+        media_type, url = item.get("mime_type"), item.get("uri")
+        data = base64_bytes(item.get("data") or "")
+        if data is None:
+            w.unknown(str(item.get("type")), item)
+            return
+        kind = media_kind(media_type or f"{item.get('type')}/")
+        slot = w.slot(0, index)
+        goes_on = kind == "audio" and slot is not None and slot.open and slot.kind == kind
+        if slot is None or not goes_on or slot.number != media_type:
+            self._stop(index)
+            where = {"media_type": media_type, "url": url}
+            extra = {**_rest(item, _MEDIA), **{key: value for key, value in where.items() if isinstance(value, str)}}
+            slot = w.start(0, kind, key=index, number=media_type, extra=extra)
+        w.data(slot, data)
+        if kind != "audio":
+            w.stop(slot)
+
+    def _content(self, index: int | str, kind: Kind, extra: dict[str, Any] | None = None) -> Slot:
+        """The open content of that kind in the step; a new one if the step has gone on to something else."""
+        slot = self.w.slot(0, index)
+        if slot is None or not slot.open or slot.kind != kind:
+            self._stop(index)
+            slot = self.w.start(0, kind, key=index, extra=extra)
+        return slot
+
+
+def _rest(mapping: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The fields that are kept as sent. An empty signature is none."""
+    return {key: value for key, value in mapping.items() if key not in known and value is not None and value != ""}
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:
+    """The handler of that type: by its name, else by what it ends in."""
+    found = table.get(kind)
+    if found is None:
+        found = table.get("*_call" if kind.endswith("_call") else "*_result" if kind.endswith("_result") else "")
+    return found or default
+
+
+def interactions_usage(raw: dict[str, Any]) -> Usage:
+    """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
+    read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
+    thoughts = count(raw, "total_thought_tokens")
+    written = total(None, count(raw, "total_output_tokens"), thoughts)
+    return Usage(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=total(count(raw, "total_tokens"), read, written),
+        cached_input_tokens=count(raw, "total_cached_tokens"),
+        reasoning_tokens=thoughts,
+        raw=raw,
+    )
+
+
+HANDLERS: dict[str, Callable[[GeminiInteractions, dict[str, Any], Frame], None]] = {
+    "interaction.created": GeminiInteractions._created,
+    "interaction.status_update": GeminiInteractions._status,
+    "step.start": GeminiInteractions._step_start,
+    "step.delta": GeminiInteractions._step_delta,
+    "step.stop": GeminiInteractions._step_stop,
+    "interaction.completed": GeminiInteractions._completed,
+    "error": GeminiInteractions._error,
+    # The names of the older revision.
+    "interaction.start": GeminiInteractions._created,
+    "content.start": GeminiInteractions._step_start,
+    "content.delta": GeminiInteractions._step_delta,
+    "content.stop": GeminiInteractions._step_stop,
+    "interaction.complete": GeminiInteractions._completed,
+}
+
+CONTENTS: dict[str, Callable[..., Any]] = {
+    "text": GeminiInteractions._text,
+    "image": GeminiInteractions._media,
+    "audio": GeminiInteractions._media,
+    "video": GeminiInteractions._media,
+    "document": GeminiInteractions._media,
+}
+
+STEPS: dict[str, Callable[..., Any]] = {
+    **CONTENTS,
+    "model_output": GeminiInteractions._output,
+    "thought": GeminiInteractions._thought,
+    "*_call": GeminiInteractions._call,
+    "*_result": GeminiInteractions._result,
+}
+
+DELTAS: dict[str, Callable[..., Any]] = {
+    **CONTENTS,
+    "text_annotation_delta": GeminiInteractions._annotations,
+    "text_annotation": GeminiInteractions._annotations,
+    "thought_summary": GeminiInteractions._thought_summary,
+    "thought_signature": GeminiInteractions._thought_signature,
+    "arguments_delta": GeminiInteractions._arguments,
+    "*_call": GeminiInteractions._call_delta,
+    "*_result": GeminiInteractions._result_delta,
+}
+
+GeminiInteractions.payloads = tuple(dict.fromkeys((*HANDLERS, *STEPS, *DELTAS)))
+DIALECT = GeminiInteractions
