@@ -152,3 +152,9 @@ def test_big_message_in_small_reads_is_one_frame():
     reads = [data[at : at + 16] for at in range(0, len(data), 16)]
     assert frames_of(*reads) == [Frame(payload, "a")]
     assert struct.unpack(">I", data[:4]) == (len(data),)
+
+
+def test_every_kind_of_header_is_read_however_many_there_are():
+    names = [f"kind-{number}" for number in range(100)] * 2 + ["x" * 2000] * 2
+    frames = frames_of(b"".join(aws_event(name, b"{}") for name in names))
+    assert [frame.event for frame in frames] == names
