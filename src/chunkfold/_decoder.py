@@ -367,6 +367,7 @@ class Decoder:
             return
         before = len(writer.out)
         writer.careful = forgiven is not None
+        writer.singular = False
         self._any_payload(payload, frame)
         events = writer.out
         if (

@@ -114,8 +114,10 @@ class Templates:
         self._in_vain[part] = vain + 1
         literal = _write(event.text)
         at = data.find(literal)
-        # Once only: else it cannot be told which of the two is the delta.
-        if at < 0 or data.find(literal, at + 1) >= 0 or not data[:at].rstrip(b" ").endswith(self._keys):
+        # Once only: else it cannot be told which of the two is the delta. Where nothing else is escaped, no other
+        # string can be the same text in another spelling.
+        rest = data.count(b"\\") - literal.count(b"\\")
+        if at < 0 or rest or data.find(literal, at + 1) >= 0 or not data[:at].rstrip(b" ").endswith(self._keys):
             self.clear()
             return
         if event.type != "tool_arguments_delta" or any(

@@ -123,6 +123,8 @@ class Writer:
         self.errored = False
         # Texts may hold halves of surrogate pairs: set where a payload was not read by the strict decoder.
         self.careful = False
+        # What the payload says hangs on more than the text of its delta: no other can be read by its likeness.
+        self.singular = False
         self._name: str | None = None
         self._words: Mapping[str, str] = {}
         self._think = split_think_tags
@@ -154,7 +156,7 @@ class Writer:
 
     def is_plain(self, choice: int, index: int) -> bool:
         """True if deltas to that part are written as they come: frames equal around other text mean the same."""
-        if self._think or self._cumulative or self.careful:
+        if self._think or self._cumulative or self.careful or self.singular:
             return False
         slot = self._choices[choice].slots[index]
         return slot.scanner is None and not slot.half and slot.open
@@ -239,6 +241,7 @@ class Writer:
 
     def error(self, error: StreamError) -> None:
         """State an error; the same one twice in a row is stated once."""
+        self.singular = True  # the error holds the payload
         if not (self.errored and self._extras.get(("error",)) == error):
             self._extras["error",] = error
             self.out.append(ErrorEvent(error))
@@ -583,6 +586,7 @@ class Writer:
         """The whole argument text of a call has been stated. An empty one erases nothing."""
         if not isinstance(arguments, str) or not arguments.strip():
             return
+        self.singular = True
         if not slot.has_text:
             self._write(slot, arguments)
             return
