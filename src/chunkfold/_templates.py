@@ -254,7 +254,8 @@ def _text_between(template: Template, data: bytes, start: int, end: int) -> tupl
 def _strings(literals: list[bytes]) -> list[str] | None:
     """The strings that *literals* are, if each is exactly one and none is empty."""
     try:
-        texts = _read_strings(b"[" + b",".join(literals) + b"]")
+        # A string holds no line end, so that what is open at the end of one literal cannot be closed in the next.
+        texts = _read_strings(b"[" + b"\n,".join(literals) + b"]")
     except _BAD:
         return None
     return texts if len(texts) == len(literals) and all(texts) else None
