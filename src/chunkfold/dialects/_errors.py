@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     types where there is none.
     """
     if not isinstance(error, dict):
-        message = error if isinstance(error, str) or error is None else str(error)
+        message = error if isinstance(error, str) or error is None else _json.encode(error)
         number = status if status is not None else _STATUS.get(type_ or "")
         return StreamError(
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
@@ -95,7 +96,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         if isinstance(error, dict):
             return read_error(error, raw=dict(payload), status=_number(payload.get("status_code")))
         kind = context.get("error_type") or (context.get("type") if context.get("type") != "error" else None)
-        merged = {"message": error if isinstance(error, str) else str(error), **context, "type": kind}
+        merged = {"message": error if isinstance(error, str) else _json.encode(error), **context, "type": kind}
         return read_error(merged, raw=dict(payload))
     if len(payload) == 1:
         # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
@@ -163,8 +164,6 @@ def _message_of(error: Mapping[str, Any]) -> str | None:
         if isinstance(value, str) and value:
             return value
         if value:
-            from chunkfold import _json
-
             return _json.encode(value)
     return None
 

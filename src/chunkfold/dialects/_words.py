@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["finish_reason", "is_real"]
+__all__ = ["finish_reason", "is_real", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -24,7 +24,8 @@ _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),
     **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist"), "content_filter"),
-    **dict.fromkeys(("prohibited_content", "spii", "model_armor", "image_safety", "image_prohibited_content"), "content_filter"),
+    **dict.fromkeys(("prohibited_content", "image_prohibited_content", "image_safety"), "content_filter"),
+    **dict.fromkeys(("spii", "model_armor"), "content_filter"),
     **dict.fromkeys(("image_recitation", "error_toxic"), "content_filter"),
     "refusal": "refusal",
     **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),
@@ -45,3 +46,8 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
     found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
     return cast("FinishReason", found)
+
+
+def word(*values: object, default: str = "payload") -> str:
+    """What something is called: the first of *values* that is a text with something in it. They may be any JSON."""
+    return next((value for value in values if isinstance(value, str) and value), default)

@@ -15,6 +15,7 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import anthropic_usage
+from chunkfold.dialects._words import word
 from chunkfold.dialects._writer import CALLS
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class AnthropicMessages(Dialect):
         elif error_in(payload) is not None:
             self._error(payload, frame)
         else:
-            self.w.unknown(str(kind or frame.event or "payload"), payload)
+            self.w.unknown(word(kind, frame.event), payload)
 
     def _message_start(self, payload: dict[str, Any], frame: Frame) -> None:
         message = payload.get("message")
@@ -111,7 +112,7 @@ class AnthropicMessages(Dialect):
 
     def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """Open the block, or go on with it: some servers start a block again for every token."""
-        kind = str(block.get("type"))
+        kind = word(block.get("type"), default="None")
         slot = self.w.slot(0, index)
         again = slot is not None and slot.open and slot.number == (index, kind)
         if slot is None or not again or (block.get("id") and slot.id != block["id"]):
@@ -156,7 +157,7 @@ class AnthropicMessages(Dialect):
         if handler is not None:
             handler(self, payload.get("index"), delta)  # type: ignore[arg-type]
         else:
-            self.w.unknown(str(kind or "content_block_delta"), payload)
+            self.w.unknown(word(kind, default="content_block_delta"), payload)
 
     def _text_delta(self, index: Any, delta: dict[str, Any]) -> None:
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))

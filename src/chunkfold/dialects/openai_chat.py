@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._words import word
 from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class OpenAIChat(Dialect):
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
-                w.unknown(str(payload.get("type") or payload.get("object") or "payload"), payload)
+                w.unknown(word(payload.get("type"), payload.get("object")), payload)
                 return
             choices = []
         if error is None or choices:
@@ -133,7 +134,7 @@ class OpenAIChat(Dialect):
         vendor = None
         if not self.w.knows("vendor"):
             vendor = next((vendor for key, vendor in _VENDORS if payload.get(key)), None)
-            if vendor is None and "provider" in payload and "native_finish_reason" in str(payload.get("choices")):
+            if vendor is None and "provider" in payload and _has_native_reason(payload.get("choices")):
                 vendor = "openrouter"
         self.w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
 
@@ -218,7 +219,7 @@ class OpenAIChat(Dialect):
 
     def _reasoning_detail(self, index: int, detail: dict[str, Any]) -> None:
         w = self.w
-        kind = str(detail.get("type") or "reasoning.text")
+        kind = word(detail.get("type"), default="reasoning.text")
         key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
         rest = {name: value for name, value in detail.items() if name not in _DETAIL and value not in (None, "")}
         slot = w.slot(index, key)
@@ -246,7 +247,7 @@ class OpenAIChat(Dialect):
             if isinstance(item, str):
                 self.w.append(index, "text", item)
             elif isinstance(item, dict):
-                _CONTENT.get(str(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
+                _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
 
     def _text_item(self, index: int, item: dict[str, Any]) -> None:
         self.w.append(index, "text", item.get("text"))
@@ -282,7 +283,7 @@ class OpenAIChat(Dialect):
 
     def _unknown_item(self, index: int, item: dict[str, Any]) -> None:
         if index == 0:
-            self.w.unknown(str(item.get("type") or "content"), item)
+            self.w.unknown(word(item.get("type"), default="content"), item)
         else:
             self.w.extra(("choices", index, "message", "content", "-"), item)
 
@@ -378,6 +379,12 @@ class OpenAIChat(Dialect):
 
 
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
+
+
+def _has_native_reason(choices: Any) -> bool:
+    return isinstance(choices, list) and any(
+        isinstance(choice, dict) and "native_finish_reason" in choice for choice in choices
+    )
 
 
 def _details_have_text(details: Any) -> bool:
