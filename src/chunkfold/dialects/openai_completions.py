@@ -1,0 +1,151 @@
+"""
+OpenAI's legacy Completions (`text_completion`), and llama.cpp's own `/completion` beside it.
+
+A chunk and the whole body have one shape: `choices[].text` is a piece in the one and everything in the other. There
+are no roles, calls or reasoning. Several prompts and samples interleave by `index`. Log-probabilities are parallel
+lists, one entry a token, unlike those of chat. TGI sends a finish reason of `""` until there is one.
+
+Manual: docs/dialects/openai-completions.md. Reference: platform.openai.com/docs/api-reference/completions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import word
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.framing import Frame
+
+_TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
+_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids"})
+
+# llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
+_COUNTS = ("tokens_evaluated", "tokens_predicted")
+_OWN = frozenset(
+    {"index", "content", "tokens", "stop", "stop_type", "model", "error", "completion_probabilities", *_COUNTS}
+)
+
+# What one entry of each parallel list is called in an entry of ours. Other lists keep their names.
+_COLUMNS = {"tokens": "token", "token_logprobs": "logprob"}
+
+_PINGS = frozenset({"ping", "keepalive", "keep-alive", "heartbeat"})
+
+
+class OpenAICompletions(Dialect):
+    """OpenAI legacy Completions streaming, also by vLLM, SGLang, TGI, Ollama and llama.cpp."""
+
+    name: ClassVar[str] = "openai-completions"
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "content")
+    # llama.cpp's `stop_type`; `eos` is in everybody's table.
+    words: ClassVar[Mapping[str, str]] = {"limit": "length", "word": "stop"}
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        if payload.get("object") == "text_completion":
+            return CERTAIN
+        own = isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool)
+        return CERTAIN if own and "type" not in payload else NO
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        error = error_in(payload)
+        shape = next((key for key in SHAPES if key in payload), None)
+        if shape is not None:
+            SHAPES[shape](self, payload)
+        elif payload.get("type") in _PINGS:
+            w.ping()
+        elif error is None and not payload.get("usage"):
+            w.unknown(word(payload.get("object"), payload.get("type")), payload)
+        w.usage(payload.get("usage"))
+        if error is not None:
+            w.error(error)
+
+    def _completion(self, payload: dict[str, Any]) -> None:
+        w = self.w
+        vendor = "llamacpp" if payload.get("timings") else None
+        w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
+        for _, choice in w.objects("choice", payload.get("choices")):
+            self._choice(choice)
+        w.extras(payload, _TOP)
+
+    def _choice(self, choice: dict[str, Any]) -> None:
+        w = self.w
+        index = _index(choice)
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            # Proxies that translate from chat let one of its deltas through.
+            w.append(index, "text", delta.get("content"))
+            w.extras(delta, frozenset({"content"}), "choices", index, "delta")
+        w.append(index, "text", choice.get("text"))
+        self._logprobs(index, choice.get("logprobs"))
+        self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
+        w.finish(index, choice.get("finish_reason"))
+        w.extras(choice, _CHOICE, "choices", index)
+
+    def _logprobs(self, index: int, value: Any) -> None:
+        """Parallel lists, one entry a token; llama.cpp sends chat's list of objects here too."""
+        w = self.w
+        if not isinstance(value, dict):
+            w.extra(("choices", index, "logprobs"), value)
+            return
+        content = value.get("content")
+        if isinstance(content, list):
+            w.logprobs(index, content)
+            return
+        columns = {key: column for key, column in value.items() if isinstance(column, list)}
+        rows = range(max(map(len, columns.values()), default=0))
+        w.logprobs(
+            index,
+            [
+                {_COLUMNS.get(key, key): column[row] for key, column in columns.items() if row < len(column)}
+                for row in rows
+            ],
+        )
+        w.extras(value, frozenset(columns), "choices", index, "logprobs")
+
+    def _tokens(self, value: Any, *path: str | int) -> None:
+        """The numbers of new tokens (vLLM, llama.cpp): each piece has its own."""
+        for token in value if isinstance(value, list) else ():
+            self.w.extra((*path, "-"), token)
+
+    def _own(self, payload: dict[str, Any]) -> None:
+        """llama.cpp's `/completion`: flat, and `stop` is true in the last payload."""
+        w = self.w
+        index = _index(payload)
+        w.message(model=payload.get("model"), vendor="llamacpp")
+        w.append(index, "text", payload.get("content"))
+        probabilities = payload.get("completion_probabilities")
+        w.logprobs(index, probabilities if isinstance(probabilities, list) else [])
+        self._tokens(payload.get("tokens"), "tokens")
+        w.usage({key: payload[key] for key in _COUNTS if key in payload}, _own_usage)
+        if payload.get("stop"):
+            w.finish(index, payload.get("stop_type"))
+            self.end_seen = True
+        w.extras(payload, _OWN)
+
+
+def _index(payload: dict[str, Any]) -> int:
+    index = payload.get("index")
+    return index if isinstance(index, int) and index >= 0 else 0
+
+
+def _own_usage(raw: dict[str, Any]) -> Usage:
+    prompt, output = count(raw, "tokens_evaluated"), count(raw, "tokens_predicted")
+    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
+
+
+# By the field that tells the shapes apart.
+SHAPES: dict[str, Callable[[OpenAICompletions, dict[str, Any]], None]] = {
+    "choices": OpenAICompletions._completion,
+    "content": OpenAICompletions._own,
+}
+
+OpenAICompletions.payloads = tuple(SHAPES)
+DIALECT = OpenAICompletions
