@@ -1,0 +1,121 @@
+"""
+Hugging Face Text Generation Inference, its own `/generate_stream`: one token a payload.
+
+Texts of special tokens are no text. The last payload states the whole text, which stands: it may be trimmed, and a
+character whose bytes came in two tokens is whole only there. There is no other end mark. With `details` not asked for,
+the end is known and the reason is not. TGI's `/v1` endpoints are `openai-chat` and `openai-completions`.
+
+Manual: docs/dialects/tgi.md. Reference: huggingface.co/docs/text-generation-inference, "Streaming".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import word
+from chunkfold.parts import TextPart
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Writer
+    from chunkfold.framing import Frame
+
+_TOP = frozenset({"index", "token", "top_tokens", "generated_text", "details", "error", "error_type"})
+_COUNTS = ("input_length", "generated_tokens")
+_DETAILS = frozenset({"finish_reason", "tokens", "top_tokens", *_COUNTS})
+
+
+class TGI(Dialect):
+    """Hugging Face Text Generation Inference, native streaming."""
+
+    name: ClassVar[str] = "tgi"
+    aliases: ClassVar[tuple[str, ...]] = ("hf-tgi",)
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        token = payload.get("token")
+        if isinstance(token, dict) and "text" in token:
+            return CERTAIN
+        return LIKELY if isinstance(payload.get("generated_text"), str) else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._texts: list[str] = []
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        error = error_in(payload)
+        known = [key for key in FIELDS if key in payload]
+        if not known and error is None:
+            w.unknown(word(payload.get("type"), frame.event), payload)
+            return
+        w.message()
+        for key in known:
+            FIELDS[key](self, payload[key], payload)
+        if error is not None:
+            w.error(error)
+        w.extras(payload, _TOP)
+
+    def _token(self, token: Any, payload: dict[str, Any]) -> None:
+        """A token: its text, unless it is special, and its log-probability with the likeliest others."""
+        if not isinstance(token, dict):
+            return
+        text = token.get("text")
+        if isinstance(text, str) and not token.get("special"):
+            self._texts.append(text)
+            self.w.append(0, "text", text)
+        others = payload.get("top_tokens")
+        self.w.logprobs(0, [{**token, "top_tokens": others} if others else token])
+
+    def _generated_text(self, text: Any, payload: dict[str, Any]) -> None:
+        """
+        The whole text, in the last payload: it stands instead of the tokens. An empty one takes back only white space.
+        """
+        if not isinstance(text, str):
+            return
+        self.end_seen = True
+        so_far = "".join(self._texts)
+        if text == so_far:
+            return
+        if text:
+            self.w.restate(0, "text", text)
+        else:
+            self._take_back_blank(so_far)
+
+    def _take_back_blank(self, so_far: str) -> None:
+        slot = self.w.current(0, "text")
+        if slot is not None and not so_far.strip():
+            self.w.replace(slot, TextPart())
+
+    def _details(self, details: Any, payload: dict[str, Any]) -> None:
+        """The reason and the counts; in a body that was not streamed, the tokens too."""
+        if not isinstance(details, dict):
+            return
+        w = self.w
+        self.end_seen = True
+        tokens = details.get("tokens")
+        w.logprobs(0, tokens if isinstance(tokens, list) else [])
+        w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
+        w.finish(0, details.get("finish_reason"))
+        w.extra(("details", "top_tokens"), details.get("top_tokens"))
+        w.extras(details, _DETAILS, "details")
+
+
+def _usage(raw: dict[str, Any]) -> Usage:
+    prompt, output = count(raw, "input_length"), count(raw, "generated_tokens")
+    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
+
+
+FIELDS: dict[str, Callable[[TGI, Any, dict[str, Any]], None]] = {
+    "token": TGI._token,
+    "generated_text": TGI._generated_text,
+    "details": TGI._details,
+}
+
+TGI.payloads = (*FIELDS, "error")
+DIALECT = TGI
