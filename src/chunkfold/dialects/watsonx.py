@@ -1,0 +1,127 @@
+"""
+IBM watsonx.ai: `text/chat_stream`, which sends the chunks of OpenAI's chat, and `text/generation_stream`.
+
+Both name the SSE event: what comes under `error` is an error, whatever its shape. There is no end mark, so a finish
+reason before the end of the body makes a clean end. In generation the texts are pieces and the counts running totals,
+in which a 0 after a number says nothing. A harmful prompt is answered by a warning in place of the text.
+
+Manual: docs/dialects/watsonx.md. Reference: cloud.ibm.com/apidocs/watsonx-ai, "Infer text event stream".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, LIKELY, NO
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects.openai_chat import OpenAIChat
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Writer
+    from chunkfold.framing import Frame
+
+_TOP = frozenset({"results", "error", "errors"})
+_COUNTS = ("input_token_count", "generated_token_count")
+_RESULT = frozenset({"generated_text", "stop_reason", "moderations", *_COUNTS})
+
+
+class Watsonx(OpenAIChat):
+    """IBM watsonx.ai streaming: chat as in `openai-chat`, and text generation."""
+
+    name: ClassVar[str] = "watsonx"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    ends_with_body: ClassVar[bool] = True
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        if isinstance(payload.get("choices"), list):
+            return CERTAIN if "model_id" in payload else NO
+        results = payload.get("results")
+        first = results[0] if isinstance(results, list) and results else None
+        if isinstance(first, dict) and "generated_text" in first:
+            return CERTAIN
+        return LIKELY if "model_id" in payload and "system" in payload else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._counts: dict[str, Any] = {}
+        # The choices whose prompt was found harmful.
+        self._filtered: set[int] = set()
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        shape = next((key for key in SHAPES if key in payload), None)
+        if frame.event == "error" and error_in(payload) is None:
+            self.w.error(read_error(payload, raw=payload))
+        elif shape is not None:
+            SHAPES[shape](self, payload, frame)
+        else:
+            super().decode(payload, frame)
+
+    def _facts(self, payload: dict[str, Any]) -> None:
+        model = payload.get("model_id") or payload.get("model")
+        self.w.message(id=payload.get("id"), model=model, created=payload.get("created"))
+
+    def _generation(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        w.message(model=payload.get("model_id"), created=payload.get("created_at"))
+        for index, result in w.objects("result", payload["results"]):
+            self._result(index, result)
+        w.extras(payload, _TOP)
+        error = error_in(payload)
+        if error is not None:
+            w.error(error)
+
+    def _result(self, index: int, result: dict[str, Any]) -> None:
+        w = self.w
+        w.append(index, "text", result.get("generated_text"))
+        for key in _COUNTS:
+            if result.get(key) or key not in self._counts:
+                self._counts[key] = result.get(key)
+        w.usage({key: value for key, value in self._counts.items() if value is not None}, _generation_usage)
+        self._moderations(index, result.get("moderations"))
+        word = result.get("stop_reason")
+        if isinstance(word, str) and word.lower() != "not_finished":
+            w.finish(index, word, "content_filter" if index in self._filtered else None)
+        w.extras(result, _RESULT, "results", index)
+
+    def _moderations(self, index: int, value: Any) -> None:
+        """
+        What the filters found, by filter. A finding with `input` set is about the prompt: the text is then IBM's
+        warning, not the model's.
+        """
+        for name, findings in value.items() if isinstance(value, dict) else ():
+            for finding in findings if isinstance(findings, list) else [findings]:
+                self.w.extra(("results", index, "moderations", name, "-"), finding)
+                if isinstance(finding, dict) and finding.get("input") is True:
+                    self._filtered.add(index)
+                    self.w.finish(index, None, "content_filter")
+
+    def _notice(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Warnings alone, such as that the model is not IBM's."""
+        self._facts(payload)
+        self.w.extras(payload, _TOP)
+
+    def _errors(self, payload: dict[str, Any], frame: Frame) -> None:
+        if payload["errors"]:
+            self.w.error(error_in(payload) or read_error(payload, raw=payload))
+
+
+def _generation_usage(raw: dict[str, Any]) -> Usage:
+    prompt, output = count(raw, "input_token_count"), count(raw, "generated_token_count")
+    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
+
+
+# By the field that tells the shapes apart.
+SHAPES: dict[str, Callable[[Watsonx, dict[str, Any], Frame], None]] = {
+    "choices": OpenAIChat.decode,
+    "results": Watsonx._generation,
+    "errors": Watsonx._errors,
+    "system": Watsonx._notice,
+}
+
+Watsonx.payloads = tuple(SHAPES)
+DIALECT = Watsonx
