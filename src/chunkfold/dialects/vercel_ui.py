@@ -1,0 +1,372 @@
+"""
+Vercel's AI SDK, UI message stream: what a server sends to the chat in the browser.
+
+Parts start and end by name, and their ids say which one a delta belongs to; ids of texts may come again in a later
+step. Results of tools are in the stream as well, since the application's server may run them: they are parts of their
+own after their call. `reset-step` takes back what the step has brought. Usage is not part of the protocol, and
+`finish` need not say why.
+
+Manual: docs/dialects/vercel-ui.md. Reference: ai-sdk.dev, "Stream Protocols".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold import _json
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._words import word
+from chunkfold.dialects._writer import json_text
+from chunkfold.parts import UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+# Names that nobody else has. What else is in the table says something only after one of these.
+_OWN = ("text-", "reasoning-", "tool-input-", "tool-output-", "tool-approval-", "source-")
+_STEPS = frozenset({"start-step", "finish-step", "reset-step"})
+_TYPE = frozenset({"type"})
+
+_PIECE = frozenset({"type", "id", "delta"})
+_CALL = frozenset({"type", "toolCallId", "toolName", "input", "inputTextDelta", "errorText", "providerExecuted"})
+_RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecuted", "dynamic"})
+_FILE = frozenset({"type", "url", "mediaType"})
+_START = frozenset({"type", "messageId", "messageMetadata"})
+_FINISH = frozenset({"type", "finishReason", "messageMetadata"})
+
+
+class VercelUI(Dialect):
+    """The AI SDK's UI message stream, version 1."""
+
+    name: ClassVar[str] = "vercel-ui"
+    aliases: ClassVar[tuple[str, ...]] = ("ai-sdk-ui",)
+    delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("type")
+        if not isinstance(kind, str):
+            return NO
+        if kind in _STEPS or (kind in HANDLERS and kind.startswith(_OWN)):
+            return CERTAIN
+        if kind == "error":
+            return CERTAIN if "errorText" in payload else NO
+        if kind == "start":
+            return LIKELY if payload.keys() <= _START else NO
+        if kind.startswith("data-"):
+            return LIKELY if "data" in payload else NO
+        return LIKELY if kind in ("message-metadata", "finish") else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._message_id: Any = None
+        # Where the current step began, for the case that it is taken back.
+        self._step = 0
+        # The argument text of the calls that came in pieces, to be compared with the input that is stated at the end.
+        self._inputs: dict[Any, list[str]] = {}
+        # The approvals that were asked for, and whose they are.
+        self._approvals: dict[Any, Any] = {}
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        kind = payload.get("type")
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if kind != "start":
+            self.w.message()
+        if handler is not None:
+            handler(self, payload, frame)
+        elif isinstance(kind, str) and kind.startswith("data-"):
+            self._data(payload, frame)
+        elif (error := error_in(payload)) is not None:
+            self.w.error(error)
+        else:
+            self.w.unknown(word(kind, frame.event), payload)
+
+    # The message and its steps
+
+    def _start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._message_id = self._message_id or payload.get("messageId")
+        self.w.message(id=payload.get("messageId"))
+        self._metadata(payload, frame)
+        self.w.extras(payload, _START)
+
+    def _metadata(self, payload: dict[str, Any], frame: Frame) -> None:
+        """What the application says about the message, merged key by key."""
+        metadata = payload.get("messageMetadata")
+        if isinstance(metadata, dict):
+            self.w.extras(metadata, frozenset(), "metadata")
+        else:
+            self.w.extra(("metadata",), metadata)
+
+    def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Where a step begins is kept by the position of its first part."""
+        self._step = self.w.count(0)
+        self.w.extra(("steps", "-"), self._step)
+
+    def _finish_step(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.extras(payload, _TYPE)
+
+    def _reset_step(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        w.reset(self._step, "step")
+        self._inputs = {id_: text for id_, text in self._inputs.items() if w.slot(0, ("call", id_)) is not None}
+        if self._step == 0:
+            # The reset took the facts of the message with it; they are not the step's.
+            w.message(id=self._message_id)
+
+    def _abort(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.finish(0, None, "cancelled")
+        self.w.extra(("abort", "reason"), payload.get("reason"))
+
+    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A sentence. What follows is still part of the stream."""
+        self.w.error(error_in(payload) or read_error(payload.get("errorText"), raw=payload))
+
+    def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.end_seen = True
+        self.w.finish(0, payload.get("finishReason"))
+        self._metadata(payload, frame)
+        self.w.extras(payload, _FINISH)
+
+    # Texts and reasoning
+
+    def _text_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._open("text", payload)
+
+    def _text_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._piece("text", payload)
+
+    def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._close("text", payload)
+
+    def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._open("reasoning", payload)
+
+    def _reasoning_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._piece("reasoning", payload)
+
+    def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._close("reasoning", payload)
+
+    def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
+        """Open a part. One of the same id that is still open has ended."""
+        w = self.w
+        id_ = payload.get("id")
+        before = w.slot(0, (kind, _key(id_)))
+        if before is not None:
+            w.stop(before)
+        return w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_rest(payload, _PIECE))
+
+    def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
+        """More of a part; one that was never opened, or has ended, is opened."""
+        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+        if slot is None or not slot.open:
+            slot = self._open(kind, payload)
+        else:
+            self.w.update(slot, extra=_rest(payload, _PIECE))
+        self.w.delta(slot, payload.get("delta"))
+
+    def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
+        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+        if slot is not None:
+            # The provider's metadata may come last: reasoning is signed at its end.
+            self.w.update(slot, extra=_rest(payload, _PIECE))
+            self.w.stop(slot)
+
+    # Tools
+
+    def _call(self, payload: dict[str, Any]) -> Slot:
+        """The call that the payload is about. An id that is new opens it, whatever the payload is."""
+        w = self.w
+        id_, name = payload.get("toolCallId"), payload.get("toolName")
+        rest = _rest(payload, _CALL)
+        slot = w.slot(0, ("call", _key(id_)))
+        if slot is None:
+            kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
+            return w.start(0, kind, key=("call", _key(id_)), id=id_, name=name, tool_type="function", extra=rest)
+        if slot.name is None and isinstance(name, str) and name:
+            slot.name = name
+            w.update(slot, name=name)
+        w.update(slot, extra=rest)
+        return slot
+
+    def _input_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._call(payload)
+
+    def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
+        text = payload.get("inputTextDelta")
+        slot = self._call(payload)
+        if isinstance(text, str):
+            self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
+            self.w.delta(slot, text)
+
+    def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._state_input(payload, frame)
+
+    def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The input does not fit the tool: the call is there with its text, and the error is its result."""
+        self._state_input(payload, frame)
+        self._result(payload, payload.get("errorText"), is_error=True)
+
+    def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
+        """
+        The whole input, parsed. It stands, unless the pieces say the same: then their text is what the model wrote.
+        """
+        slot = self._call(payload)
+        given = payload.get("input")
+        text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
+        if given is not None and given != text and given != _parsed(text):
+            self.w.restate_call(slot, json_text(given, frame.data, "input"))
+        self.w.stop(slot)
+
+    def _output_available(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._result(payload, payload.get("output"), is_error=False)
+
+    def _output_error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._result(payload, payload.get("errorText"), is_error=True)
+
+    def _output_denied(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The user has not let the tool run."""
+        self._result({"state": "output-denied", **payload}, None, is_error=True)
+
+    def _result(self, payload: dict[str, Any], content: Any, *, is_error: bool) -> None:
+        """What a tool gave back. A preliminary result gives way to the next one."""
+        w = self.w
+        id_ = payload.get("toolCallId")
+        fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
+        slot = w.slot(0, ("result", _key(id_)))
+        if slot is None:
+            call = w.slot(0, ("call", _key(id_)))
+            name = call.name if call is not None else payload.get("toolName")
+            slot = w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields)
+        else:
+            w.update(slot, extra={"preliminary": False, **fields})
+        if not payload.get("preliminary"):
+            w.stop(slot)
+
+    def _approval_request(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The call waits for the user. Asking for a call of an earlier message opens none."""
+        key = ("call", _key(payload.get("toolCallId")))
+        slot = self.w.slot(0, key)
+        if slot is None:
+            self.w.unknown("tool-approval-request", payload)
+            return
+        approval = {"id": payload.get("approvalId"), **_rest(payload, _APPROVAL)}
+        self._approvals[_key(payload.get("approvalId"))] = (key, approval)
+        self.w.update(slot, extra={"approval": approval})
+
+    def _approval_response(self, payload: dict[str, Any], frame: Frame) -> None:
+        key, approval = self._approvals.get(_key(payload.get("approvalId")), (None, {}))
+        slot = self.w.slot(0, key)
+        if slot is None:
+            self.w.unknown("tool-approval-response", payload)
+        else:
+            self.w.update(slot, extra={"approval": {**approval, **_rest(payload, _APPROVAL)}})
+
+    # What comes whole
+
+    def _file(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A file by its URL, or in it. `reasoning-file` is one that belongs to the thinking."""
+        w = self.w
+        url, media_type = payload.get("url"), payload.get("mediaType")
+        kind = media_kind(media_type)
+        data = _inline(url)
+        rest = _rest(payload, _FILE)
+        if payload["type"] != "file":
+            rest["type"] = payload["type"]
+        where = {} if data is not None else {"url": url}
+        slot = w.start(0, kind, key=("file", w.count(0)), extra={"media_type": media_type, **where, **rest})
+        w.data(slot, data or b"")
+        w.stop(slot)
+
+    def _source(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.annotations(0, None, [payload])
+
+    def _data(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A part that the application has made up: one of the same id replaces it, a transient one is no part."""
+        w = self.w
+        kind = payload["type"]
+        if payload.get("transient") is True:
+            w.extra(("transient", "-"), payload)
+            return
+        if payload.get("id") is None:
+            w.unknown(kind, payload)
+            return
+        key = (kind, _key(payload["id"]))
+        slot = w.slot(0, key)
+        if slot is None:
+            w.stop(w.start(0, "unknown", key=key, id=payload["id"], name=kind, extra=payload))
+        else:
+            w.replace(slot, UnknownPart(kind, payload))
+
+    def _custom(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.unknown(word(payload.get("kind"), default="custom"), payload)
+
+
+_APPROVAL = frozenset({"type", "approvalId", "toolCallId"})
+
+
+def _key(id_: Any) -> str:
+    """What an id is known by, whatever it is."""
+    return id_ if isinstance(id_, str) else _json.encode(id_)
+
+
+def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The fields that are not *known*."""
+    if payload.keys() <= known:
+        return {}
+    return {name: value for name, value in payload.items() if name not in known and value is not None}
+
+
+def _parsed(text: str) -> Any:
+    """What pieces of argument text say; `None` if they are no JSON."""
+    try:
+        return _json.parse_arguments(text)
+    except ValueError:
+        return None
+
+
+def _inline(url: Any) -> bytes | None:
+    """The bytes in a `data:` URL of base64."""
+    head, comma, body = url.partition(",") if isinstance(url, str) else ("", "", "")
+    return base64_bytes(body) if comma and head.startswith("data:") and head.endswith(";base64") else None
+
+
+HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
+    "start": VercelUI._start,
+    "start-step": VercelUI._start_step,
+    "finish-step": VercelUI._finish_step,
+    "reset-step": VercelUI._reset_step,
+    "text-start": VercelUI._text_start,
+    "text-delta": VercelUI._text_delta,
+    "text-end": VercelUI._text_end,
+    "reasoning-start": VercelUI._reasoning_start,
+    "reasoning-delta": VercelUI._reasoning_delta,
+    "reasoning-end": VercelUI._reasoning_end,
+    "tool-input-start": VercelUI._input_start,
+    "tool-input-delta": VercelUI._input_delta,
+    "tool-input-available": VercelUI._input_available,
+    "tool-input-error": VercelUI._input_error,
+    "tool-output-available": VercelUI._output_available,
+    "tool-output-error": VercelUI._output_error,
+    "tool-output-denied": VercelUI._output_denied,
+    "tool-approval-request": VercelUI._approval_request,
+    "tool-approval-response": VercelUI._approval_response,
+    "file": VercelUI._file,
+    "reasoning-file": VercelUI._file,
+    "source-url": VercelUI._source,
+    "source-document": VercelUI._source,
+    "custom": VercelUI._custom,
+    "message-metadata": VercelUI._start,
+    "error": VercelUI._error,
+    "abort": VercelUI._abort,
+    "finish": VercelUI._finish,
+}
+
+VercelUI.payloads = (*HANDLERS, "data-*")
+DIALECT = VercelUI
