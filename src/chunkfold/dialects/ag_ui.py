@@ -1,0 +1,424 @@
+"""
+AG-UI: the events by which an agent's run is shown to a user.
+
+A run is not one answer: calls, their results and several messages are in it, each with an id of its own, and several
+may be open at once. `..._CHUNK` events stand for start, content and end; they go on until the id changes or something
+else of the conversation comes. What a messages snapshot says replaces what came before. Steps, state, activities and
+the like are carried as they are. The run's outcome is its finish reason; one that has none was a success.
+
+Manual: docs/dialects/ag-ui.md. Reference: docs.ag-ui.com, "Events".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from chunkfold import _json
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import word
+from chunkfold.dialects._writer import json_text
+from chunkfold.parts import ReasoningPart, TextPart
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+# On every event: when it was sent, and what it was made from. Nobody's answer.
+_ENVELOPE = frozenset({"type", "timestamp", "rawEvent"})
+_TEXT = _ENVELOPE | {"messageId", "role", "delta"}
+_CALL = _ENVELOPE | {"toolCallId", "toolCallName", "delta"}
+_RESULT = _ENVELOPE | {"toolCallId", "content"}
+_ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
+_RUN = _ENVELOPE | {"usage"}
+_TRANSPORT = frozenset({"timestamp", "rawEvent"})
+_ERROR = _RUN | {"message", "code"}
+
+# Carried as they are, and under which name.
+_CARRIED = {
+    "STEP_STARTED": "steps",
+    "STEP_FINISHED": "steps",
+    "STATE_SNAPSHOT": "state",
+    "STATE_DELTA": "state",
+    "ACTIVITY_SNAPSHOT": "activities",
+    "ACTIVITY_DELTA": "activities",
+    "SUBAGENT_STARTED": "subagents",
+    "SUBAGENT_FINISHED": "subagents",
+    "SUBAGENT_ERROR": "subagents",
+    "RAW": "raw",
+    "CUSTOM": "custom",
+}
+
+
+class AGUI(Dialect):
+    """The AG-UI protocol, version 1.0 and before."""
+
+    name: ClassVar[str] = "ag-ui"
+    delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
+    words: ClassVar[Mapping[str, str]] = {"success": "stop", "interrupt": "pause"}
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("type")
+        if not isinstance(kind, str) or kind not in HANDLERS:
+            return NO
+        return LIKELY if kind in ("RAW", "CUSTOM") else CERTAIN
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        # The part that chunks without an id go on.
+        self._chunk: Slot | None = None
+        # Messages of others than the assistant: their first event, and their text.
+        self._others: dict[str, tuple[dict[str, Any], list[str]]] = {}
+        # The messages that the run was given; a snapshot repeats them.
+        self._given: set[str] = set()
+        self._run: Any = None
+        # The keys of the parts that belong to messages and calls, for a snapshot to compare with.
+        self._keys: set[tuple[str, str]] = set()
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        kind = payload.get("type")
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if kind != "RUN_STARTED":
+            self.w.message()
+        if handler is not None:
+            if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
+                self._end_chunk()
+            handler(self, payload, frame)
+        elif (error := error_in(payload)) is not None:
+            self.w.error(error)
+        else:
+            self.w.unknown(word(kind, frame.event), payload)
+
+    def close(self) -> None:
+        for id_ in list(self._others):
+            self._end_other(id_)
+
+    # The run
+
+    def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._run = self._run or payload.get("runId")
+        self.w.message(id=self._run)
+        given = payload.get("input")
+        for _, message in self.w.objects("input", given.get("messages") if isinstance(given, dict) else None):
+            self._given.add(_key(message.get("id")))
+        self.w.extras(payload, _RUN)
+
+    def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Before 1.0 there was no outcome: a run that finishes is a success."""
+        w = self.w
+        self.end_seen = True
+        self._usage(payload)
+        outcome = payload.get("outcome")
+        if not isinstance(outcome, dict):
+            w.finish(0, outcome, "stop" if outcome is None else None)
+        else:
+            w.finish(0, outcome.get("type"), "tool_calls" if outcome.get("pendingToolCallIds") else None)
+        w.extras(payload, _RUN)
+
+    def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.end_seen = True
+        self._usage(payload)
+        self.w.error(read_error({key: payload.get(key) for key in ("message", "code")}, raw=payload))
+        self.w.extras(payload, _ERROR)
+
+    def _usage(self, payload: dict[str, Any]) -> None:
+        """One entry for each call of a model."""
+        entries = [entry for _, entry in self.w.objects("usage", payload.get("usage"))]
+        if entries:
+            self.w.usage({"usage": entries}, _run_usage)
+
+    # Messages and reasoning
+
+    def _text_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        role = payload.get("role")
+        if role and role != "assistant":
+            self._others[_key(payload.get("messageId"))] = (payload, [])
+        else:
+            self._open("text", payload)
+
+    def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
+        other = self._others.get(_key(payload.get("messageId")))
+        if other is None:
+            self._piece("text", payload)
+        elif isinstance(payload.get("delta"), str):
+            other[1].append(payload["delta"])
+
+    def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._close("text", payload)
+        self._end_other(_key(payload.get("messageId")))
+
+    def _end_other(self, id_: str) -> None:
+        """What a user, a developer or the system says is no answer: it is carried whole."""
+        started, texts = self._others.pop(id_, (None, []))
+        if started is not None:
+            self.w.unknown("message", {**_rest(started, _ENVELOPE), "content": "".join(texts)})
+
+    def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        role = payload.get("role")
+        id_ = _key(payload.get("messageId"))
+        if id_ in self._others or (role and role != "assistant"):
+            self._others.setdefault(id_, (payload, []))
+            self._text_content(payload, frame)
+        else:
+            self._chunk_of("text", payload, "messageId")
+
+    def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._open("reasoning", payload)
+
+    def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._piece("reasoning", payload)
+
+    def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._close("reasoning", payload)
+
+    def _reasoning_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._chunk_of("reasoning", payload, "messageId")
+
+    def _span(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The reasoning's messages say all that its span does."""
+        self.w.extras(payload, _TEXT)
+
+    def _encrypted(self, payload: dict[str, Any], frame: Frame) -> None:
+        """To be kept on the message or the call that it belongs to; on a part of its own where there is none."""
+        w = self.w
+        id_, value = payload.get("entityId"), payload.get("encryptedValue")
+        kinds: tuple[Kind, ...] = ("tool_call",) if payload.get("subtype") == "tool-call" else ("reasoning", "text")
+        slots = [w.slot(0, (kind, _key(id_))) for kind in kinds]
+        slot = next((slot for slot in slots if slot is not None), None)
+        if slot is None and kinds == ("tool_call",):
+            w.unknown("REASONING_ENCRYPTED_VALUE", payload)
+            return
+        if slot is None:
+            slot = self._open("reasoning", {"messageId": id_})
+        name = "encrypted" if slot.kind == "reasoning" else "encryptedValue"
+        w.update(slot, extra={name: value, **_rest(payload, _ENCRYPTED)})
+
+    # Calls and their results
+
+    def _call_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._open("tool_call", payload)
+
+    def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._piece("tool_call", payload)
+
+    def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The arguments are complete; the tool has not run yet."""
+        self._close("tool_call", payload)
+
+    def _call_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._chunk_of("tool_call", payload, "toolCallId")
+
+    def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._add_result(payload.get("toolCallId"), payload.get("content"), _rest(payload, _RESULT))
+
+    def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
+        """A result stands after its call. One that is stated again replaces."""
+        w = self.w
+        fields = {**extra, "content": content}
+        slot = w.slot(0, ("result", _key(id_)))
+        if slot is not None:
+            w.update(slot, extra=fields)
+            return
+        call = w.slot(0, ("tool_call", _key(id_)))
+        name = call.name if call is not None else None
+        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields))
+        self._keys.add(("result", _key(id_)))
+
+    # Parts by their ids
+
+    def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
+        """Open a part, or go on with one of the same id that is open and still has no text."""
+        w = self.w
+        is_call = kind == "tool_call"
+        id_ = payload.get("toolCallId" if is_call else "messageId")
+        name = payload.get("toolCallName")
+        key = (kind, _key(id_))
+        before = w.slot(0, key)
+        if before is not None and before.open:
+            if not before.has_text and (not is_call or before.name in (None, name)):
+                return before
+            w.stop(before)
+        self._keys.add(key)
+        rest = _rest(payload, _CALL if is_call else _TEXT)
+        tool_type = "function" if is_call else None
+        return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+
+    def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
+        """More of a part; one that was never opened, or has ended, is opened."""
+        is_call = kind == "tool_call"
+        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
+        if slot is None or not slot.open:
+            slot = self._open(kind, payload)
+        else:
+            self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+        self.w.delta(slot, payload.get("delta"))
+        return slot
+
+    def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
+        is_call = kind == "tool_call"
+        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
+        if slot is not None:
+            self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            self.w.stop(slot)
+
+    def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
+        """A chunk: start, content and end in one. Without an id it goes on the last one of its kind."""
+        last = self._chunk
+        if last is not None and (last.kind != kind or (payload.get(field) and payload[field] != last.id)):
+            self._end_chunk()
+            last = None
+        if last is not None:
+            payload = {**payload, field: last.id}
+        self._chunk = self._piece(kind, payload)
+
+    def _end_chunk(self) -> None:
+        if self._chunk is not None:
+            self.w.stop(self._chunk)
+            self._chunk = None
+
+    # Snapshots, and what is carried
+
+    def _messages(self, payload: dict[str, Any], frame: Frame) -> None:
+        """
+        All messages of the conversation. Those since the user's last one, but for what the run was given, are this
+        run's: they replace what came before, part by part if all of it is in them.
+        """
+        w = self.w
+        self.w.extras(payload, _ENVELOPE)
+        turn: list[dict[str, Any]] = []
+        for _, message in w.objects("message", payload.get("messages")):
+            turn = [] if message.get("role") == "user" else [*turn, message]
+        turn = [message for message in turn if _key(message.get("id")) not in self._given]
+        if not turn:
+            return
+        if not self._keys <= {key for message in turn for key in _keys_of(message)}:
+            w.reset(0, "replay")
+            w.message(id=self._run)
+            self._keys.clear()
+        for message in turn:
+            _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
+
+    def _assistant_message(self, message: dict[str, Any]) -> None:
+        w = self.w
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            self._state("text", message, TextPart(text=content))
+        for _, call in w.objects("tool_call", message.get("toolCalls")):
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            start = {"toolCallId": call.get("id"), "toolCallName": function.get("name")}
+            slot = w.slot(0, ("tool_call", _key(call.get("id")))) or self._open("tool_call", start)
+            w.restate_call(slot, json_text(function.get("arguments")))
+            w.stop(slot)
+
+    def _reasoning_message(self, message: dict[str, Any]) -> None:
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            self._state("reasoning", message, ReasoningPart(text=content))
+
+    def _state(self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart) -> None:
+        """The text of a message as it stands: what was gathered gives way to it."""
+        slot = self.w.slot(0, (kind, _key(message.get("id"))))
+        if slot is None:
+            slot = self._open(kind, {"messageId": message.get("id")})
+            self.w.delta(slot, part.text)
+        else:
+            self.w.replace(slot, part)
+        self.w.stop(slot)
+
+    def _tool_message(self, message: dict[str, Any]) -> None:
+        failed = {"is_error": True, "error": message["error"]} if message.get("error") else {}
+        self._add_result(message.get("toolCallId"), message.get("content"), {"messageId": message.get("id"), **failed})
+
+    def _other_message(self, message: dict[str, Any]) -> None:
+        """What is no part of an answer is in the snapshot, which is kept."""
+
+    def _carry(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.extra((_CARRIED[payload["type"]], "-"), _rest(payload, _TRANSPORT))
+
+
+def _key(id_: Any) -> str:
+    """What an id is known by, whatever it is."""
+    return id_ if isinstance(id_, str) else _json.encode(id_)
+
+
+def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The fields that are not *known*."""
+    if payload.keys() <= known:
+        return {}
+    return {name: value for name, value in payload.items() if name not in known and value is not None}
+
+
+def _keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """The keys of the parts that a message of a snapshot may state."""
+    calls = message.get("toolCalls")
+    ids = [_key(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    own = _key(message.get("id"))
+    result = _key(message.get("toolCallId"))
+    return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
+
+
+def _run_usage(raw: dict[str, Any]) -> Usage:
+    """The usage of a run: that of all its calls of models together."""
+    whole = Usage.sum(_call_usage(entry) for entry in raw["usage"])
+    return msgspec.structs.replace(whole, raw=raw)
+
+
+def _call_usage(raw: dict[str, Any]) -> Usage:
+    prompt, output = count(raw, "inputTokens"), count(raw, "outputTokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(count(raw, "totalTokens"), prompt, output),
+        cached_input_tokens=count(raw, "cachedInputTokens"),
+        cache_write_input_tokens=count(raw, "cacheWriteInputTokens"),
+        reasoning_tokens=count(raw, "reasoningTokens"),
+    )
+
+
+_MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
+    "assistant": AGUI._assistant_message,
+    "reasoning": AGUI._reasoning_message,
+    "tool": AGUI._tool_message,
+}
+
+HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
+    "RUN_STARTED": AGUI._run_started,
+    "RUN_FINISHED": AGUI._run_finished,
+    "RUN_ERROR": AGUI._run_error,
+    "TEXT_MESSAGE_START": AGUI._text_start,
+    "TEXT_MESSAGE_CONTENT": AGUI._text_content,
+    "TEXT_MESSAGE_END": AGUI._text_end,
+    "TEXT_MESSAGE_CHUNK": AGUI._text_chunk,
+    "TOOL_CALL_START": AGUI._call_start,
+    "TOOL_CALL_ARGS": AGUI._call_args,
+    "TOOL_CALL_END": AGUI._call_end,
+    "TOOL_CALL_CHUNK": AGUI._call_chunk,
+    "TOOL_CALL_RESULT": AGUI._call_result,
+    "REASONING_START": AGUI._span,
+    "REASONING_END": AGUI._span,
+    "REASONING_MESSAGE_START": AGUI._reasoning_start,
+    "REASONING_MESSAGE_CONTENT": AGUI._reasoning_content,
+    "REASONING_MESSAGE_END": AGUI._reasoning_end,
+    "REASONING_MESSAGE_CHUNK": AGUI._reasoning_chunk,
+    "REASONING_ENCRYPTED_VALUE": AGUI._encrypted,
+    # What reasoning was called before 1.0.
+    "THINKING_START": AGUI._span,
+    "THINKING_END": AGUI._span,
+    "THINKING_TEXT_MESSAGE_START": AGUI._reasoning_start,
+    "THINKING_TEXT_MESSAGE_CONTENT": AGUI._reasoning_content,
+    "THINKING_TEXT_MESSAGE_END": AGUI._reasoning_end,
+    "MESSAGES_SNAPSHOT": AGUI._messages,
+    **dict.fromkeys(_CARRIED, AGUI._carry),
+}
+
+AGUI.payloads = tuple(HANDLERS)
+DIALECT = AGUI
