@@ -618,9 +618,11 @@ class StreamAccumulator:
         target: Any = self._extra
         *way, last = event.path
         for step, following in zip(way, event.path[1:], strict=True):
-            target = target.setdefault(str(step), [] if following == "-" else {})
-            if not isinstance(target, (dict, list)):
-                return
+            container = list if following == "-" else dict
+            if not isinstance(target.get(str(step)), container):
+                # Nothing is there yet, or something of a shape that nobody documents.
+                target[str(step)] = container()
+            target = target[str(step)]
         if isinstance(target, list):
             target.append(event.value)
         else:
