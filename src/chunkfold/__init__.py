@@ -8,6 +8,8 @@ chunkfold folds the streamed output of any LLM API into the complete assistant m
 read yourself.
 """
 
+from msgspec import UNSET
+
 from chunkfold._decoder import Decoder
 from chunkfold._doors import AsyncStream, Stream, afold, astream, fold, stream
 from chunkfold._folder import Folder
@@ -42,6 +44,7 @@ from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Message, Response, StreamError, Usage
 
 __all__ = [
+    "UNSET",
     "AsyncStream",
     "AudioPart",
     "Choice",

@@ -18,6 +18,8 @@ from chunkfold._shown import Shown
 from chunkfold.errors import PolicyError
 from chunkfold.events import (
     Annotations,
+    ArgumentsFieldDone,
+    ArgumentsPathDelta,
     DataDelta,
     DiagnosticEvent,
     ErrorEvent,
@@ -36,6 +38,8 @@ from chunkfold.events import (
     ReasoningDelta,
     RefusalDelta,
     TextDelta,
+    TextFieldDone,
+    TextPathDelta,
     ToolArgumentsDelta,
     UnknownEvent,
     UsageUpdate,
@@ -57,8 +61,9 @@ from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Response, StreamError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
     from chunkfold.response import Ended, FinishReason
 
@@ -104,6 +109,9 @@ class _Nowhere(list[Any]):
     def append(self, piece: Any) -> None:
         pass
 
+    def extend(self, pieces: Any) -> None:
+        pass
+
 
 def _fits(value: Any, wanted: type) -> bool:
     """True if *value* is of that type; `true` is no number."""
@@ -115,7 +123,7 @@ class _PartBuilder:
 
     __slots__ = (
         "annotations", "built", "chunks", "closed", "control", "delta", "dirty", "extra", "fields", "hidden", "kind",
-        "noted", "open", "pieces", "place", "sealed", "seen", "started",
+        "noted", "open", "pieces", "place", "reader", "sealed", "seen", "started",
     )  # fmt: skip
 
     def __init__(self, kind: Kind, dirty: list[_PartBuilder], *, started: bool = True) -> None:
@@ -123,6 +131,8 @@ class _PartBuilder:
         # Where to report that something has come, and the place in the last snapshot.
         self.dirty = dirty
         self.place = 0
+        # What reads the arguments while they come, if anything does.
+        self.reader: PartialJSON[Any] | None = None
         # Not for the response: a preview, or what the policy drops.
         self.hidden = False
         self.noted = False
@@ -380,6 +390,12 @@ class StreamAccumulator:
         """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
         return self._choices[choice].parts[index]
 
+    def rows(self) -> Iterator[tuple[int, int, _PartBuilder]]:
+        """Each part with its choice and its index, in order."""
+        for choice in sorted(self._choices):
+            for index, part in enumerate(self._choices[choice].parts):
+                yield choice, index, part
+
     def _misplaced(self, event: Any, part: _PartBuilder) -> _PartBuilder:
         """A delta to a part that has ended, or that is of another kind: an orphan, unless the part can go on."""
         kind = type(event)
@@ -631,8 +647,8 @@ class StreamAccumulator:
     def _diagnostic(self, event: DiagnosticEvent) -> None:
         self._diagnostics.append(event.diagnostic)
 
-    def _ping(self, event: Ping) -> None:
-        pass
+    def _nothing(self, event: Event) -> None:
+        """An event that adds nothing to the response."""
 
     def _stop(self, event: MessageStop) -> None:
         self._end(event.ended)
@@ -885,7 +901,10 @@ class StreamAccumulator:
             status = part.sealed[0]
             if status == "invalid" and cut and over:
                 status = "truncated"
-        return ToolCall(raw_arguments=raw, status=status, extra=dict(part.extra), **fields)
+        call = ToolCall(raw_arguments=raw, status=status, extra=dict(part.extra), **fields)
+        if part.reader is not None:
+            call.__dict__["reader"] = part.reader
+        return call
 
     def _seal(self, raw: str, is_text: bool) -> ToolCallStatus:
         """Judge the argument text, once."""
@@ -949,7 +968,11 @@ _HANDLERS: dict[type, Callable[[StreamAccumulator, Any], None]] = {
     Finish: StreamAccumulator._finish,
     MessageReset: StreamAccumulator._reset,
     ErrorEvent: StreamAccumulator._error_event,
-    Ping: StreamAccumulator._ping,
+    Ping: StreamAccumulator._nothing,
+    ArgumentsPathDelta: StreamAccumulator._nothing,
+    ArgumentsFieldDone: StreamAccumulator._nothing,
+    TextPathDelta: StreamAccumulator._nothing,
+    TextFieldDone: StreamAccumulator._nothing,
     UnknownEvent: StreamAccumulator._unknown,
     Extra: StreamAccumulator._extra_event,
     DiagnosticEvent: StreamAccumulator._diagnostic,

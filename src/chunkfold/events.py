@@ -4,7 +4,8 @@ The events: canonical, typed statements of what happened in a stream.
     MessageStart -> (PartStart -> deltas -> PartStop)* -> UsageUpdate, Finish -> MessageStop
 
 `Ping`, `ErrorEvent`, `UnknownEvent`, `Extra` and `DiagnosticEvent` may stand anywhere, several parts may be open at
-once, and `MessageStop` comes exactly once, last. A sequence of events is enough to rebuild the response.
+once, and `MessageStop` comes exactly once, last. A sequence of events is enough to rebuild the response. Events of
+paths and fields are derived, come only where asked for, and add nothing to it.
 
 `index` is the position of the part in `parts` of its choice: dense, in order of first appearance, never the
 provider's own number.
@@ -20,6 +21,8 @@ from chunkfold.response import Diagnostic, Ended, FinishReason, StreamError, Usa
 
 __all__ = [
     "Annotations",
+    "ArgumentsFieldDone",
+    "ArgumentsPathDelta",
     "DataDelta",
     "DiagnosticEvent",
     "ErrorEvent",
@@ -38,6 +41,8 @@ __all__ = [
     "ReasoningDelta",
     "RefusalDelta",
     "TextDelta",
+    "TextFieldDone",
+    "TextPathDelta",
     "ToolArgumentsDelta",
     "UnknownEvent",
     "UsageUpdate",
@@ -89,7 +94,7 @@ class PartStart(_Event, frozen=True):
     extra: dict[str, Any] = {}
 
 
-class TextDelta(_Event, frozen=True):
+class TextDelta(_Event, frozen=True, gc=False):
     """More text of the answer."""
 
     type: ClassVar[str] = "text_delta"
@@ -99,7 +104,7 @@ class TextDelta(_Event, frozen=True):
     text: str
 
 
-class ReasoningDelta(_Event, frozen=True):
+class ReasoningDelta(_Event, frozen=True, gc=False):
     """More reasoning."""
 
     type: ClassVar[str] = "reasoning_delta"
@@ -109,7 +114,7 @@ class ReasoningDelta(_Event, frozen=True):
     text: str
 
 
-class RefusalDelta(_Event, frozen=True):
+class RefusalDelta(_Event, frozen=True, gc=False):
     """More of a refusal."""
 
     type: ClassVar[str] = "refusal_delta"
@@ -119,7 +124,7 @@ class RefusalDelta(_Event, frozen=True):
     text: str
 
 
-class ToolArgumentsDelta(_Event, frozen=True):
+class ToolArgumentsDelta(_Event, frozen=True, gc=False):
     """More argument text of a tool call: JSON text, cut anywhere."""
 
     type: ClassVar[str] = "tool_arguments_delta"
@@ -129,7 +134,7 @@ class ToolArgumentsDelta(_Event, frozen=True):
     text: str
 
 
-class DataDelta(_Event, frozen=True):
+class DataDelta(_Event, frozen=True, gc=False):
     """More bytes of a picture, an audio or a file, decoded."""
 
     type: ClassVar[str] = "data_delta"
@@ -266,6 +271,60 @@ class DiagnosticEvent(_Event, frozen=True):
     diagnostic: Diagnostic
 
 
+class ArgumentsPathDelta(_Event, frozen=True, gc=False):
+    """
+    More text of a string inside the arguments of a call: derived from the delta before it, where asked for.
+
+    The pieces since the last `ArgumentsFieldDone` of the same path join to the string. A `PartReplace` that does not go
+    on with the text so far is followed by all of it again; after a `MessageReset` what was told of its parts is void.
+    """
+
+    type: ClassVar[str] = "arguments_path_delta"
+
+    choice: int
+    index: int
+    path: tuple[str | int, ...]
+    """Keys and positions from the root to the string, such as `("edits", 0, "new_text")`."""
+    text: str
+
+
+class ArgumentsFieldDone(_Event, frozen=True, gc=False):
+    """
+    A value inside the arguments of a call is complete. Containers are told after what is in them, the root last.
+
+    The containers belong to the reader: do not change them.
+    """
+
+    type: ClassVar[str] = "arguments_field_done"
+
+    choice: int
+    index: int
+    path: tuple[str | int, ...]
+    value: Any
+
+
+class TextPathDelta(_Event, frozen=True, gc=False):
+    """As `ArgumentsPathDelta`, for an answer text that is a JSON document."""
+
+    type: ClassVar[str] = "text_path_delta"
+
+    choice: int
+    index: int
+    path: tuple[str | int, ...]
+    text: str
+
+
+class TextFieldDone(_Event, frozen=True, gc=False):
+    """As `ArgumentsFieldDone`, for an answer text that is a JSON document."""
+
+    type: ClassVar[str] = "text_field_done"
+
+    choice: int
+    index: int
+    path: tuple[str | int, ...]
+    value: Any
+
+
 class MessageStop(_Event, frozen=True):
     """The end of the stream: always the last event, exactly once."""
 
@@ -295,6 +354,10 @@ Event: TypeAlias = (
     | UnknownEvent
     | Extra
     | DiagnosticEvent
+    | ArgumentsPathDelta
+    | ArgumentsFieldDone
+    | TextPathDelta
+    | TextFieldDone
     | MessageStop
 )
 

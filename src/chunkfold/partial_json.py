@@ -249,6 +249,16 @@ class PartialJSON(Generic[Event]):
         return self._offset
 
     @property
+    def is_begun(self) -> bool:
+        """Whether anything but white space has come."""
+        return self._state != _VALUE or bool(self._root)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._state == _CLOSED
+
+    @property
     def is_complete(self) -> bool:
         """Whether the text so far is a whole JSON text. A number alone is complete only after a space or `close`."""
         return self.error is None and not self._stack and bool(self._root) and self._state in (_AFTER, _CLOSED)

@@ -6,11 +6,16 @@ Parts are frozen values. `kind` says which one it is, also in the written form.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from msgspec import UNSET
 
 from chunkfold import _json
 from chunkfold._value import Value
 from chunkfold.errors import InvalidToolCall
+
+if TYPE_CHECKING:
+    from chunkfold.partial_json import PartialJSON
 
 __all__ = [
     "AudioPart",
@@ -90,11 +95,11 @@ class RefusalPart(Value, frozen=True):
     text: str = ""
 
 
-class ToolCall(Value, frozen=True):
+class ToolCall(Value, frozen=True, dict=True):
     """
     A call that the model asks for: by the client, or (`server_side`) by a tool that the server runs itself.
 
-    `raw_arguments` is the exact text; `arguments` parses it afresh at each use.
+    `raw_arguments` is the exact text; `arguments` parses it afresh at each use; `partial` is what is sure of it so far.
     """
 
     _tag_name: ClassVar[str] = "kind"
@@ -141,6 +146,34 @@ class ToolCall(Value, frozen=True):
         if self.type == "custom":
             return self.raw_arguments
         return _json.parse_arguments(self.raw_arguments, depth=None) if self.status == "complete" else {}
+
+    @property
+    def partial(self) -> Any:
+        """
+        The arguments as far as they have come: for showing, never for running. `chunkfold.UNSET` if nothing is sure.
+
+        Strings grow, objects and lists fill; numbers, `true` and the like are there once they cannot go on. Of
+        arguments that turn out to be no JSON, what was right before. Do not change it: what is finished is shared with
+        other snapshots. With `live_arguments` it costs what is still open, else the text is read from its beginning.
+        """
+        known = self.__dict__
+        if "partial" not in known:
+            known["partial"] = self._read_so_far(known.pop("reader", None))
+        return known["partial"]
+
+    def _read_so_far(self, reader: PartialJSON[Any] | None) -> Any:
+        from chunkfold.partial_json import PartialJSON
+
+        raw = self.raw_arguments
+        if self.status != "open" and self.is_usable:
+            return self.arguments
+        if self.type == "custom":
+            return raw or UNSET
+        # The reader of the stream may have gone on since.
+        if reader is None or reader.offset != len(raw):
+            reader = PartialJSON()
+            reader.feed(raw)
+        return reader.value
 
     def arguments_or(self, default: Any) -> Any:
         """The parsed arguments, or *default* unless the status is `complete` or `empty`."""

@@ -1,0 +1,244 @@
+"""
+Arguments and answers read while they arrive: between the events of the decoder and the caller.
+
+For every call, and for every answer text that is a JSON document, there is one incremental reader. What it learns from
+a delta is told right behind that delta. Nothing here runs unless it was asked for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.events import (
+    ArgumentsFieldDone,
+    ArgumentsPathDelta,
+    MessageReset,
+    MessageStop,
+    PartReplace,
+    PartStart,
+    PartStop,
+    TextDelta,
+    TextFieldDone,
+    TextPathDelta,
+    ToolArgumentsDelta,
+)
+from chunkfold.partial_json import PartialJSON
+from chunkfold.parts import TextPart, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.events import Event
+
+__all__ = ["Document", "Live"]
+
+_CALLS = ("tool_call", "server_tool_call")
+_NO_LIMIT = 1 << 30
+_MANY = 2048
+
+Key = tuple[int, int]
+
+
+class _Nowhere:
+    """Stands for the part of a delta that was never started."""
+
+    delta = None
+
+
+_NOWHERE = _Nowhere()
+
+
+class Document:
+    """A JSON document that is an answer text: mostly one part, but a part that ends inside it does not end it."""
+
+    __slots__ = ("indices", "reader")
+
+    def __init__(self, choice: int, index: int, depth: int, *, told: bool) -> None:
+        self.indices = [index]
+
+        def piece(path: tuple[str | int, ...], text: str) -> Event:
+            return TextPathDelta(choice, self.indices[-1], path, text)
+
+        def done(path: tuple[str | int, ...], value: Any) -> Event:
+            return TextFieldDone(choice, self.indices[-1], path, value)
+
+        self.reader: PartialJSON[Any] = PartialJSON(depth=depth, events=(piece, done) if told else False)
+
+    @property
+    def goes_on(self) -> bool:
+        """True if the document has begun, is right so far, and has not come to its end."""
+        reader = self.reader
+        return reader.error is None and reader.is_begun and not reader.is_complete
+
+
+class Live:
+    """
+    Folds events and adds what can be told about values inside JSON text.
+
+    Args:
+        arguments: Read the arguments of tool calls, tell of them, and let snapshots share what was read.
+        text: Tell of answer text that is JSON.
+        documents: Read answer text that is JSON, whether it is told of or not.
+        depth: How deep JSON may nest.
+
+    """
+
+    def __init__(self, *, arguments: bool, text: bool, documents: bool, depth: int | None) -> None:
+        self._arguments = arguments
+        self._text = text
+        self._documents = text or documents
+        self._depth = depth if depth is not None else _NO_LIMIT
+        self._readers: dict[Key, PartialJSON[Any]] = {}
+        # Where the last delta went, since most go to the same part as the one before.
+        self._choice = self._index = -1
+        self._part: Any = None
+        self._feed: Callable[[str], Sequence[Event]] | None = None
+        # The last document of each choice.
+        self._last: dict[int, Document] = {}
+
+    def document(self, choice: int) -> Document | None:
+        """The JSON document that a choice's answer text has come to, right or wrong; `None` if no text came."""
+        return self._last.get(choice)
+
+    def fold(self, events: Iterable[Event], accumulator: StreamAccumulator) -> list[Event]:
+        """Let *accumulator* observe *events*; they come back with what was learned from each behind it."""
+        observe = accumulator.observe
+        out: list[Event] = []
+        for event in events:
+            kind = type(event)
+            if kind is ToolArgumentsDelta or kind is TextDelta:
+                out.append(event)
+                if event.index != self._index or event.choice != self._choice:  # type: ignore[union-attr]
+                    self._find(event, accumulator)
+                text: str = event.text  # type: ignore[union-attr]
+                if self._part.delta is kind:
+                    # What the accumulator would do.
+                    pieces = self._part.pieces
+                    if not pieces:
+                        self._part.touch()
+                    pieces.append(text)
+                    if len(pieces) > _MANY:
+                        self._part.compact()
+                else:
+                    observe(event)
+                if self._feed is not None:
+                    out += self._feed(text)
+                continue
+            mark = _MARKS.get(kind)
+            if mark is None:
+                observe(event)
+                out.append(event)
+            else:
+                # Readers come and go.
+                self._index = -1
+                mark(self, event, accumulator, out)
+        return out
+
+    def _find(self, event: Any, accumulator: StreamAccumulator) -> None:
+        """Set where the deltas to the part of *event* go."""
+        self._choice, self._index = event.choice, event.index
+        try:
+            self._part = accumulator.sink(event.choice, event.index)
+        except LookupError:
+            self._part = _NOWHERE
+        reader = self._readers.get((event.choice, event.index))
+        self._feed = reader.feed if reader is not None else None
+
+    def resume(self, accumulator: StreamAccumulator) -> None:
+        """Read again what *accumulator* holds, in another process. Nothing is told a second time."""
+        for choice, index, part in accumulator.rows():
+            reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator)
+            if reader is not None:
+                reader.feed(part.text())
+                if part.kind in _CALLS and not part.open:
+                    reader.close()
+
+    # What the marks of the stream mean for the readers
+
+    def _start(self, event: PartStart, accumulator: StreamAccumulator, out: list[Event]) -> None:
+        accumulator.observe(event)
+        out.append(event)
+        self._open(event.choice, event.index, event.kind, event.tool_type, accumulator)
+
+    def _open(
+        self, choice: int, index: int, kind: str, tool_type: str | None, accumulator: StreamAccumulator
+    ) -> PartialJSON[Any] | None:
+        """A reader for a part that has begun, if it is one to be read."""
+        reader: PartialJSON[Any] | None = None
+        if kind in _CALLS and self._arguments and tool_type != "custom":
+            reader = PartialJSON(
+                depth=self._depth,
+                events=(partial(ArgumentsPathDelta, choice, index), partial(ArgumentsFieldDone, choice, index)),
+            )
+            accumulator.sink(choice, index).reader = reader
+        elif kind == "text" and self._documents:
+            document = self._last.get(choice)
+            if document is not None and document.goes_on:
+                document.indices.append(index)
+            else:
+                document = self._last[choice] = Document(choice, index, self._depth, told=self._text)
+            reader = document.reader
+        if reader is not None:
+            self._readers[choice, index] = reader
+        return reader
+
+    def _replace(self, event: PartReplace, accumulator: StreamAccumulator, out: list[Event]) -> None:
+        """A text that only goes on is read on; another one is read, and told, from its beginning."""
+        key, part = (event.choice, event.index), event.part
+        reader = self._readers.get(key)
+        before = accumulator.sink(*key).text() if reader is not None else ""
+        accumulator.observe(event)
+        out.append(event)
+        text = part.raw_arguments if isinstance(part, ToolCall) else part.text if isinstance(part, TextPart) else None
+        if reader is not None and text is not None and text.startswith(before):
+            if text == before:
+                return
+            if not reader.is_closed:
+                out += reader.feed(text[len(before) :])
+                return
+        if reader is not None:
+            del self._readers[key]
+            document = self._last.get(event.choice)
+            if document is not None and document.reader is reader:
+                del self._last[event.choice]
+        if text is None:
+            return
+        builder = accumulator.sink(*key)
+        reader = self._open(*key, part.kind, builder.fields.get("type"), accumulator)
+        if reader is not None:
+            out += reader.feed(text)
+            if part.kind in _CALLS and not builder.open:
+                out += reader.close()
+
+    def _stop(self, event: PartStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
+        if event.index is not None:
+            reader = self._readers.get((event.choice, event.index))
+            document = self._last.get(event.choice)
+            if reader is not None and (document is None or document.reader is not reader):
+                out += reader.close()
+        accumulator.observe(event)
+        out.append(event)
+
+    def _reset(self, event: MessageReset, accumulator: StreamAccumulator, out: list[Event]) -> None:
+        accumulator.observe(event)
+        out.append(event)
+        first = event.from_part
+        self._readers = {key: reader for key, reader in self._readers.items() if key[1] < first}
+        self._last = {choice: document for choice, document in self._last.items() if document.indices[-1] < first}
+
+    def _end(self, event: MessageStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
+        for document in self._last.values():
+            out += document.reader.close()
+        accumulator.observe(event)
+        out.append(event)
+
+
+_MARKS: dict[type, Callable[[Live, Any, StreamAccumulator, list[Event]], None]] = {
+    PartStart: Live._start,
+    PartReplace: Live._replace,
+    PartStop: Live._stop,
+    MessageReset: Live._reset,
+    MessageStop: Live._end,
+}
