@@ -20,6 +20,8 @@ behest: Final = Policy(
     infer_finish=False,
     empty_stream="stop",
     reasoning="drop",
+    missing_id="drop",
+    missing_name="drop",
     duplicate_start="replace",
     orphans="drop",
     usage="replace",
@@ -35,6 +37,8 @@ behest_shipped: Final = Policy(
     infer_finish=False,
     empty_stream="stop",
     reasoning="drop",
+    missing_id="drop",
+    missing_name="drop",
     duplicate_start="replace",
     orphans="drop",
     usage="replace",
@@ -82,6 +86,7 @@ loopctl: Final = Policy(
     unusable_arguments="raise",
     non_object_arguments="accept",
     missing_finish="stop_if_clean",
+    finish="first",
     infer_finish=False,
     reasoning="observe",
     missing_name="drop",
@@ -91,4 +96,8 @@ loopctl: Final = Policy(
     usage="replace",
     choices="first",
 )
-"""loopctl: parts as they close, thinking for observers only, and nothing of what was never closed."""
+"""
+loopctl: parts as they close, thinking for observers only, and nothing of what was never closed.
+
+The first reason stands, as where loopctl reads a provider; its own accumulator, the view, takes the last one it knows.
+"""

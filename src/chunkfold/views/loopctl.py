@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
+
 from chunkfold import _json, presets
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import InvalidToolCall
@@ -205,10 +207,13 @@ def _part_of(event: PartStart) -> dict[str, Any] | None:
     return {"type": "text", "text": ""}
 
 
+_POLICY = msgspec.structs.replace(presets.loopctl, finish="last")
+
+
 class LoopctlAccumulator:
     """loopctl's accumulator: `process` events, ours or serialised ones of its own, and `build` the message."""
 
-    def __init__(self, policy: Policy = presets.loopctl) -> None:
+    def __init__(self, policy: Policy = _POLICY) -> None:
         self._core = StreamAccumulator(policy)
         self._reader = Reader()
 
