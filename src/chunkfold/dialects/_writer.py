@@ -670,6 +670,7 @@ class Writer:
         """Give a slot that waited for its first text its place."""
         placed = self._new(slot.choice, slot.kind)
         slot.index = placed.index
+        slot.open = True
         self._choice(slot.choice).slots[slot.index] = slot
         self.out.append(PartStart(slot.choice, slot.index, slot.kind, slot.id))
 
@@ -683,7 +684,8 @@ class Writer:
                     target.kind = "reasoning"
                 continue
             if target is None and kind == "text":
-                self._announce(slot)
+                if slot.index < 0:
+                    self._announce(slot)
                 slot.target = target = slot
             elif target is None or target.kind != kind:
                 if target is not None and target.index >= 0:
