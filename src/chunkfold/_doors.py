@@ -145,6 +145,8 @@ def stream(
     cumulative_deltas: bool | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
     on_text: Callable[[str], object] | None = None,
     on_reasoning: Callable[[str], object] | None = None,
     on_tool_call: Callable[[ToolCall], object] | None = None,
@@ -169,6 +171,8 @@ def stream(
         cumulative_deltas: As in `fold`.
         limits: As in `fold`.
         policy: As in `fold`.
+        live_arguments: Tell what comes at which path of the arguments of calls; `ToolCall.partial` is at hand.
+        live_text: Tell what comes at which path of an answer text that is one JSON document.
         on_text: Called with each piece of answer text of choice 0.
         on_reasoning: Called with each piece of reasoning of choice 0.
         on_tool_call: Called with each client call of choice 0 when it is complete. Look at its `status`.
@@ -183,6 +187,8 @@ def stream(
         cumulative_deltas=cumulative_deltas,
         limits=limits,
         policy=policy,
+        live_arguments=live_arguments,
+        live_text=live_text,
     )
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     return Stream(folder, open_source(source), observers)
@@ -196,6 +202,8 @@ def astream(
     cumulative_deltas: bool | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
     on_text: Callable[[str], object] | None = None,
     on_reasoning: Callable[[str], object] | None = None,
     on_tool_call: Callable[[ToolCall], object] | None = None,
@@ -209,6 +217,8 @@ def astream(
         cumulative_deltas=cumulative_deltas,
         limits=limits,
         policy=policy,
+        live_arguments=live_arguments,
+        live_text=live_text,
     )
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     return AsyncStream(folder, open_async_source(source), observers)
