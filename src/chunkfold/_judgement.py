@@ -7,7 +7,7 @@ sizes and names, never by argument text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "Verdict", "chosen_finish", "judge_parts", "made_up_id", "merged_usage"]
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct):
     """A part as gathered, and what is known about how it came."""
 
     part: Part
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     """True if the start of a call promised argument deltas."""
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct):
     """What is handed out of a choice."""
 
     parts: tuple[Part, ...]
