@@ -1,0 +1,288 @@
+"""
+Cohere Chat v2: `message-start`, content blocks, a tool plan, tool calls, citations, `message-end`.
+
+What is new stands under `delta.message`, where the whole message has it; `tool_calls` and `citations` are single
+objects there and lists in the whole message. `index` counts each kind by itself: content 0, call 0 and citation 0 have
+nothing to do with each other. The tool plan has neither an index nor marks of its own.
+
+Manual: docs/dialects/cohere-v2.md. Reference: docs.cohere.com, "Streaming Responses" of the Chat API v2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._writer import json_text, name_of
+from chunkfold.response import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+_EVENT = frozenset({"type", "id", "index", "delta", "logprobs", "error"})
+_DELTA = frozenset({"message", "finish_reason", "usage", "error"})
+_BODY = frozenset({"id", "message", "finish_reason", "usage", "logprobs", "error"})
+_MESSAGE = frozenset({"role", "content", "tool_plan", "tool_calls", "citations"})
+_BLOCK = frozenset({"type", "text", "thinking"})
+_CALL = frozenset({"id", "type", "function"})
+_FUNCTION = frozenset({"name", "arguments"})
+
+_KINDS: dict[str, Kind] = {"thinking": "reasoning", "text": "text"}
+
+
+class CohereV2(Dialect):
+    """Cohere Chat v2 streaming."""
+
+    name: ClassVar[str] = "cohere-v2"
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "thinking", "tool_plan", "arguments")
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("type") or event
+        if kind == "debug" or not isinstance(kind, str):
+            return NO
+        if kind in HANDLERS:
+            return CERTAIN if isinstance(payload.get("delta"), dict) else LIKELY
+        return LIKELY if not kind and _is_whole(payload) else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        # The content block that was spoken of last.
+        self._index = 0
+        self._calls: dict[int | None, Slot] = {}
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        kind = payload.get("type") or frame.event
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is None:
+            self._no_event(name_of(kind, "payload"), payload)
+            return
+        delta = payload.get("delta") or {}
+        message = delta.get("message") or {} if isinstance(delta, dict) else None
+        if not isinstance(message, dict):
+            self.w.unknown(name_of(kind), payload)
+            return
+        handler(self, message, payload)
+        self._rest(message, delta, _DELTA)
+        self._facts(payload)
+        self.w.extras(payload, _EVENT)
+
+    def _no_event(self, kind: str, payload: dict[str, Any]) -> None:
+        """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
+        if _is_whole(payload):
+            self._take_message(payload["message"])
+            self._rest(payload["message"], payload, _BODY)
+            self._facts(payload)
+            self.end_seen = True
+            return
+        error = error_body(payload)
+        if error is not None:
+            self.w.error(error)
+        else:
+            self.w.unknown(kind, payload)
+
+    def _rest(self, message: dict[str, Any], holder: dict[str, Any], known: frozenset[str]) -> None:
+        """What is said about the message beside its content."""
+        w = self.w
+        w.finish(0, holder.get("finish_reason"))
+        w.usage(holder.get("usage"), cohere_usage)
+        w.extras(message, _MESSAGE, "message")
+        w.extras(holder, known)
+        self._error(holder)
+
+    def _facts(self, payload: dict[str, Any]) -> None:
+        w = self.w
+        w.message(id=payload.get("id"))
+        logprobs = payload.get("logprobs")
+        if logprobs is not None:
+            w.logprobs(0, logprobs if isinstance(logprobs, list) else [logprobs])
+        self._error(payload)
+
+    def _error(self, holder: dict[str, Any]) -> None:
+        """Cohere's `error` stands in the delta of `message-end` and is a sentence without a type."""
+        error = error_in(holder)
+        if error is not None:
+            self.w.error(error)
+
+    # The whole message
+
+    def _message_start(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        self.w.message(id=payload.get("id"))
+        self._take_message(message)
+
+    def _take_message(self, message: dict[str, Any]) -> None:
+        """A message as it is when not streamed. The one of a start is empty, but what it holds is a first piece."""
+        w = self.w
+        w.message(role=message.get("role"))
+        self._plan(message, {})
+        content = message.get("content")
+        if isinstance(content, str):
+            content = {"text": content}
+        for place, block in w.objects("content", content):
+            self._block(place, block)
+        for place, call in w.objects("tool_calls", message.get("tool_calls")):
+            self._call(place, call)
+        self._citation(message, {})
+
+    # Content
+
+    def _content(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        """The start of a block or a piece of it: both say the same, in the same place."""
+        index = _number(payload)
+        for _, block in self.w.objects("content", message.get("content")):
+            self._block(self._index if index is None else index, block)
+
+    def _block(self, index: int, block: dict[str, Any]) -> None:
+        w = self.w
+        self._index = index
+        kind = block.get("type") or ""
+        opened = _KINDS.get(kind) if isinstance(kind, str) else None
+        if kind and opened is None:
+            self._end_plan()
+            w.start(0, "unknown", key=("content", index), name=name_of(kind, "content"), extra=block)
+            return
+        slot = self._part(index, opened) if opened else None
+        for key, part in _KINDS.items():
+            if block.get(key):
+                slot = self._part(index, part)
+                w.delta(slot, block[key])
+        rest = {key: value for key, value in block.items() if key not in _BLOCK and value is not None}
+        if slot is not None:
+            w.update(slot, extra=rest)
+        elif rest:
+            w.unknown("content", block)
+
+    def _part(self, index: int, kind: Kind) -> Slot:
+        """The open block of that index. Text in a block that was opened for thinking is a block of its own."""
+        key = ("content", index)
+        slot = self.w.slot(0, key)
+        if slot is not None and slot.kind == kind and slot.open:
+            return slot
+        if slot is not None:
+            self.w.stop(slot)
+        self._end_plan()
+        return self.w.start(0, kind, key=key)
+
+    def _content_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        index = _number(payload)
+        slot = self.w.slot(0, ("content", self._index if index is None else index))
+        if slot is not None:
+            self.w.stop(slot)
+
+    # The tool plan: reasoning, but a field of its own in the message
+
+    def _plan(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        plan = message.get("tool_plan")
+        if not plan:
+            return
+        slot = self.w.slot(0, "plan")
+        if slot is None or not slot.open:
+            slot = self.w.start(0, "reasoning", key="plan", extra={"type": "tool_plan"})
+        self.w.delta(slot, plan)
+
+    def _end_plan(self) -> None:
+        plan = self.w.slot(0, "plan")
+        if plan is not None:
+            self.w.stop(plan)
+
+    # Calls
+
+    def _tool_call(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        for _, call in self.w.objects("tool_calls", message.get("tool_calls")):
+            self._call(_number(payload), call)
+
+    def _call(self, number: int | None, call: dict[str, Any]) -> None:
+        function = call.get("function")
+        if not isinstance(function, dict):
+            function = {}
+        rest = {key: value for key, value in call.items() if key not in _CALL and value is not None}
+        more = {key: value for key, value in function.items() if key not in _FUNCTION and value is not None}
+        kind = call.get("type")
+        self._calls[number] = self.w.call(
+            0,
+            number=number,
+            id=call.get("id"),
+            name=function.get("name"),
+            arguments=json_text(function.get("arguments")),
+            tool_type=kind if isinstance(kind, str) and kind else "function",
+            extra={**rest, "function": more} if more else rest,
+        )
+
+    def _tool_call_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        number = _number(payload)
+        slot = self.w.last_call(0) if number is None else self._calls.get(number)
+        if slot is not None:
+            self.w.stop(slot)
+
+    # Citations
+
+    def _citation(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        for _, citation in self.w.objects("citations", message.get("citations")):
+            self.w.annotations(0, self._cited(citation), [citation])
+
+    def _cited(self, citation: dict[str, Any]) -> Slot | None:
+        """The part that is cited. Models of before 2026 leave `content_index` out: then it is the block at hand."""
+        if citation.get("type") == "PLAN":
+            return self.w.slot(0, "plan")
+        index = citation.get("content_index")
+        return self.w.slot(0, ("content", index if isinstance(index, int) else self._index))
+
+    # The end, and what needs nothing done
+
+    def _message_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        self.end_seen = True
+
+    def _kept(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        """Nothing but fields that are kept, such as the `prompt` of `debug`, or no more than a mark."""
+
+
+def _is_whole(payload: Mapping[str, Any]) -> bool:
+    return isinstance(payload.get("message"), dict) and "finish_reason" in payload and "choices" not in payload
+
+
+def _number(payload: dict[str, Any]) -> int | None:
+    index = payload.get("index")
+    return index if type(index) is int else None
+
+
+def cohere_usage(raw: dict[str, Any]) -> Usage:
+    """
+    The counts under `tokens`, which have templates, cached tokens and reasoning in them.
+
+    `billed_units` are what is paid for, which is less: they stay in `raw` and never stand in for a count.
+    """
+    prompt = count(raw, "tokens.input_tokens")
+    output = count(raw, "tokens.output_tokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(None, prompt, output),
+        cached_input_tokens=count(raw, "cached_tokens"),
+        reasoning_tokens=count(raw, "tokens.reasoning_tokens"),
+        raw=raw,
+    )
+
+
+HANDLERS: dict[str, Callable[[CohereV2, dict[str, Any], dict[str, Any]], None]] = {
+    "message-start": CohereV2._message_start,
+    "content-start": CohereV2._content,
+    "content-delta": CohereV2._content,
+    "content-end": CohereV2._content_end,
+    "tool-plan-delta": CohereV2._plan,
+    "tool-call-start": CohereV2._tool_call,
+    "tool-call-delta": CohereV2._tool_call,
+    "tool-call-end": CohereV2._tool_call_end,
+    "citation-start": CohereV2._citation,
+    "citation-end": CohereV2._kept,
+    "message-end": CohereV2._message_end,
+    "debug": CohereV2._kept,
+}
+
+CohereV2.payloads = tuple(HANDLERS)
+DIALECT = CohereV2
