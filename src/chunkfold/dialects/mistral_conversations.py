@@ -1,0 +1,327 @@
+"""
+Mistral's Conversations and Agents API: named events, each about one entry of the `outputs` of the whole response.
+
+An entry is a message, a call for the client, a tool that the server ran, or a handoff to another agent. `output_index`
+and `id` tell entries apart, `content_index` the chunks of a message, whose content is a string or one typed chunk at a
+time. No event ends a message or a call, and no word says why the model stopped: `conversation.response.done` says only
+that it did.
+
+Manual: docs/dialects/mistral-conversations.md. Reference: docs.mistral.ai, "Conversations" and "Agents" (`#stream`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects._errors import error_body, read_error
+from chunkfold.dialects._writer import json_text, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+
+_BODY = frozenset({"object", "type", "conversation_id", "created_at", "outputs", "usage"})
+# Facts of an entry, stated anew by each of its events. The first ones stand.
+_FACTS = ("id", "object", "created_at", "completed_at", "agent_id", "model", "role")
+# What the parts are made of.
+_PIECES = frozenset(
+    {
+        "type", "output_index", "content_index", "content", "arguments", "name", "tool_call_id", "info",
+        "confirmation_status", "previous_agent_id", "previous_agent_name", "next_agent_id", "next_agent_name", *_FACTS,
+    }
+)  # fmt: skip
+_HANDOFF = ("previous_agent_id", "previous_agent_name", "next_agent_id", "next_agent_name")
+
+# Chunks that are media: where their location stands.
+_MEDIA: dict[str, tuple[Kind, str]] = {
+    "image_url": ("image", "image_url"),
+    "document_url": ("file", "document_url"),
+    "tool_file": ("file", "file_id"),
+    "file": ("file", "file_id"),
+}
+
+
+class _Place(NamedTuple):
+    """Where a chunk of content stands in the whole response."""
+
+    entry: int
+    position: int | None
+
+
+class MistralConversations(Dialect):
+    """Mistral Conversations and Agents streaming."""
+
+    name: ClassVar[str] = "mistral-conversations"
+    delta_keys: ClassVar[tuple[str, ...]] = ("content", "text", "arguments")
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        if payload.get("object") == "conversation.response":
+            return CERTAIN
+        payload = _unwrapped(payload)
+        kind = payload.get("type") or event
+        return CERTAIN if isinstance(kind, str) and kind in HANDLERS else NO
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._entries: dict[tuple[int | None, str | None], int] = {}
+        self._count = 0
+        # The text or reasoning that is being written. Only the next one ends it.
+        self._open: Slot | None = None
+        self._told: dict[Slot, dict[str, Any]] = {}
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        payload = dict(_unwrapped(payload))
+        kind = payload.get("type") or frame.event
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            handler(self, payload, frame)
+        elif payload.get("object") == "conversation.response":
+            self._whole(payload, frame)
+        else:
+            error = error_body(payload)
+            if error is not None:
+                self.w.error(error)
+            else:
+                self.w.unknown(name_of(kind, "payload"), payload)
+
+    # The response
+
+    def _started(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
+        self.w.extras(payload, _BODY)
+
+    def _done(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A plain stop, of which calls for the client make another; there is no word for either."""
+        w = self.w
+        w.usage(payload.get("usage"))
+        w.extras(payload, _BODY)
+        w.finish(0, None, reason="stop")
+        self.end_seen = True
+
+    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.error(read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
+
+    def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A response that was not streamed: its entries, each taken as the events that would have told it."""
+        self.w.message(id=payload.get("conversation_id"))
+        for place, entry in self.w.objects("outputs", payload.get("outputs")):
+            kind = entry.get("type")
+            handlers = ENTRIES.get(kind, ()) if isinstance(kind, str) else ()
+            for handler in handlers:
+                handler(self, {**entry, "output_index": place}, frame, "outputs", place)
+            if not handlers:
+                self.w.unknown(name_of(kind, "outputs"), entry)
+        self._done(payload, frame)
+
+    def _entry(self, kind: str, payload: dict[str, Any]) -> int:
+        """The place in `outputs` of the entry that an event is about."""
+        w = self.w
+        number, name = payload.get("output_index"), payload.get("id")
+        number = number if type(number) is int else None
+        key = (number, name if isinstance(name, str) else None)
+        place = self._entries.get(key)
+        if place is None:
+            place = self._count
+            self._count += 1
+            self._entries[key] = self._entries[number, None] = place
+            w.extra(("outputs", place, "type"), kind)
+            for fact in _FACTS:
+                w.extra(("outputs", place, fact), payload.get(fact))
+        w.message(model=payload.get("model"), role=payload.get("role"))
+        w.extras(payload, _PIECES, "outputs", place)
+        return place
+
+    def _tell(self, slot: Slot, facts: Mapping[str, Any]) -> None:
+        """State what is new about a part: events repeat all they know."""
+        told = self._told.setdefault(slot, {})
+        news = {key: value for key, value in facts.items() if value is not None and told.get(key) != value}
+        told.update(news)
+        self.w.update(slot, extra=news)
+
+    # Messages
+
+    def _message_output(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        index, content = payload.get("content_index"), payload.get("content")
+        place = _Place(self._entry("message.output", payload), index if type(index) is int else None)
+        if isinstance(content, str):
+            if content:
+                self.w.delta(self._part(place, "text", {}, payload.get("id")), content)
+            return
+        for _, chunk in self.w.objects("content", content):
+            kind = chunk.get("type")
+            handler = CHUNKS.get(kind) if isinstance(kind, str) else None
+            (handler or MistralConversations._unknown_chunk)(self, chunk, place, payload.get("id"))
+
+    def _whole_message(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        content = payload.get("content")
+        if not isinstance(content, list):
+            self._message_output(payload, frame)
+            return
+        for index, chunk in enumerate(content):
+            self._message_output({**payload, "content_index": index, "content": chunk}, frame)
+
+    def _part(self, place: _Place, kind: Kind, facts: Mapping[str, Any], id_: Any) -> Slot:
+        """The part that goes on there, or a new one, which ends the one before."""
+        w = self.w
+        slot = w.slot(0, place)
+        if slot is None or slot.kind != kind or not slot.open:
+            if self._open is not None:
+                w.stop(self._open)
+            slot = self._open = w.start(0, kind, key=place, id=id_)
+        self._tell(slot, {**facts, "output_index": place.entry, "content_index": place.position})
+        return slot
+
+    def _text_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
+        facts = {key: value for key, value in chunk.items() if key != "text"}
+        self.w.delta(self._part(place, "text", facts, id_), chunk.get("text"))
+
+    def _thinking_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
+        """A list of texts, among them references, which are citations of the choice."""
+        w = self.w
+        facts = {key: value for key, value in chunk.items() if key not in ("thinking", "signature")}
+        slot = self._part(place, "reasoning", facts, id_)
+        inner = chunk.get("thinking")
+        for piece in inner if isinstance(inner, list) else [inner]:
+            if isinstance(piece, dict) and "text" not in piece:
+                w.annotations(0, None, [piece])
+            else:
+                w.delta(slot, piece.get("text") if isinstance(piece, dict) else piece)
+        w.update(slot, signature=chunk.get("signature"))
+
+    def _reference_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
+        """A citation that stands at this point of the text."""
+        self.w.annotations(0, self.w.current(0, "text"), [chunk])
+        self._keep(chunk, place)
+
+    def _media_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
+        """A picture or a file: by its URL, or by its id among the files of the account."""
+        w = self.w
+        kind, field = _MEDIA[chunk["type"]]
+        if chunk.get("tool") == "image_generation":
+            kind = "image"
+        where = chunk.get(field)
+        if isinstance(where, dict):
+            where = where.get("url")
+        facts = {key: value for key, value in chunk.items() if key != field or value is not where}
+        if field == "file_id":
+            slot = w.start(0, kind, id=where, extra=facts)
+        else:
+            slot = w.start(0, kind, extra={**facts, "url": where if isinstance(where, str) else None})
+        self._tell(slot, {"output_index": place.entry, "content_index": place.position})
+        w.stop(slot)
+
+    def _unknown_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
+        self.w.unknown(name_of(chunk.get("type"), "content"), chunk)
+        self._keep(chunk, place)
+
+    def _keep(self, chunk: dict[str, Any], place: _Place) -> None:
+        """A chunk that is no text has a place among the texts, if it says which."""
+        if place.position is not None:
+            self.w.extra(("outputs", place.entry, "content", place.position), chunk)
+
+    # Calls
+
+    def _function_call(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """A piece of a call. Its own id is that of the entry; the one to be answered is `tool_call_id`."""
+        place = self._entry("function.call", payload)
+        id_, number = payload.get("tool_call_id"), payload.get("output_index")
+        slot = self.w.call(
+            0,
+            number=("entry", place),
+            id=id_ if id_ != "null" else None,
+            name=payload.get("name"),
+            arguments=json_text(payload.get("arguments"), frame.data, *path, "arguments"),
+        )
+        self._tell(
+            slot,
+            {
+                "id": payload.get("id"),
+                "index": number if type(number) is int else None,
+                "output_index": place,
+                "confirmation_status": payload.get("confirmation_status"),
+            },
+        )
+
+    def _tool_execution(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """A tool that the server runs: started, more of its arguments."""
+        arguments = json_text(payload.get("arguments"), frame.data, *path, "arguments")
+        self.w.delta(self._execution(self._entry("tool.execution", payload), payload), arguments)
+
+    def _tool_execution_done(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """The tool has run. What it says about the run, if anything, is the result."""
+        w = self.w
+        place = self._entry("tool.execution", payload)
+        w.stop(self._execution(place, payload))
+        info = payload.get("info")
+        if info:
+            content = {"content": info, "output_index": place}
+            id_, name = payload.get("id"), payload.get("name")
+            w.stop(w.start(0, "server_tool_result", key=("info", place), id=id_, name=name, extra=content))
+
+    def _execution(self, place: int, payload: dict[str, Any]) -> Slot:
+        w = self.w
+        slot = w.slot(0, ("execution", place))
+        if slot is None:
+            slot = w.start(
+                0,
+                "server_tool_call",
+                key=("execution", place),
+                id=payload.get("id"),
+                name=payload.get("name"),
+                tool_type="tool.execution",
+                extra={"output_index": place},
+            )
+        return slot
+
+    def _handoff(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
+        """From one agent (started) to another (done): nothing in a message is like it."""
+        w = self.w
+        place = self._entry("agent.handoff", payload)
+        slot = w.slot(0, ("handoff", place))
+        if slot is None:
+            slot = w.start(0, "unknown", key=("handoff", place), name="agent.handoff")
+        self._tell(slot, {"id": payload.get("id"), **{key: payload.get(key) for key in _HANDOFF}})
+
+
+def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Mistral's SDK hands out events as `{event, data}`."""
+    data = payload.get("data")
+    return data if isinstance(data, dict) and isinstance(payload.get("event"), str) else payload
+
+
+HANDLERS: dict[str, Callable[[MistralConversations, dict[str, Any], Frame], None]] = {
+    "conversation.response.started": MistralConversations._started,
+    "message.output.delta": MistralConversations._message_output,
+    "function.call.delta": MistralConversations._function_call,
+    "tool.execution.started": MistralConversations._tool_execution,
+    "tool.execution.delta": MistralConversations._tool_execution,
+    "tool.execution.done": MistralConversations._tool_execution_done,
+    "agent.handoff.started": MistralConversations._handoff,
+    "agent.handoff.done": MistralConversations._handoff,
+    "conversation.response.done": MistralConversations._done,
+    "conversation.response.error": MistralConversations._error,
+}
+
+# The entries of a whole response, and what to do with each.
+ENTRIES: dict[str, tuple[Callable[..., None], ...]] = {
+    "message.output": (MistralConversations._whole_message,),
+    "function.call": (MistralConversations._function_call,),
+    "tool.execution": (MistralConversations._tool_execution, MistralConversations._tool_execution_done),
+    "agent.handoff": (MistralConversations._handoff,),
+}
+
+CHUNKS: dict[str, Callable[[MistralConversations, dict[str, Any], _Place, Any], None]] = {
+    "text": MistralConversations._text_chunk,
+    "thinking": MistralConversations._thinking_chunk,
+    "reference": MistralConversations._reference_chunk,
+    "tool_reference": MistralConversations._reference_chunk,
+    **dict.fromkeys(_MEDIA, MistralConversations._media_chunk),
+}
+
+MistralConversations.payloads = (*HANDLERS, *CHUNKS)
+DIALECT = MistralConversations
