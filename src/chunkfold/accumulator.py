@@ -281,7 +281,7 @@ class StreamAccumulator:
         self._depth = (limits if limits is not None else Limits()).json_depth
         self._choices: dict[int, _ChoiceBuilder] = {}
         self._facts: dict[str, Any] = {}
-        self._extra: dict[str, Any] = {}
+        self._extra: dict[str, Any] = _Fields()
         self._diagnostics: list[Diagnostic] = []
         self._usage: Usage | None = None
         self._error: StreamError | None = None
@@ -634,10 +634,12 @@ class StreamAccumulator:
         target: Any = self._extra
         *way, last = event.path
         for step, following in zip(way, event.path[1:], strict=True):
-            container = list if following == "-" else dict
-            if not isinstance(target.get(str(step)), container):
-                # Nothing is there yet, or something of a shape that nobody documents.
-                target[str(step)] = container()
+            container = _Items if following == "-" else _Fields
+            known = target.get(str(step))
+            if type(known) is not container:
+                # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
+                # documents.
+                target[str(step)] = container(known) if isinstance(known, container.__base__) else container()
             target = target[str(step)]
         if isinstance(target, list):
             target.append(event.value)
@@ -935,11 +937,19 @@ def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[
             items.append(item)
 
 
+class _Fields(dict[str, Any]):
+    """An object that grows by events. What an event brought is a plain dict and stays as it is."""
+
+
+class _Items(list[Any]):
+    """A list that grows by events."""
+
+
 def _copied(value: Any) -> Any:
     """A copy of the containers that grow, so that a snapshot stays what it was."""
-    if isinstance(value, dict):
+    if type(value) is _Fields:
         return {key: _copied(item) for key, item in value.items()}
-    return list(value) if isinstance(value, list) else value
+    return list(value) if type(value) is _Items else value
 
 
 _KIND_OF_EVENT: dict[type, Kind] = {
