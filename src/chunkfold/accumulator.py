@@ -634,13 +634,16 @@ class StreamAccumulator:
         target: Any = self._extra
         *way, last = event.path
         for step, following in zip(way, event.path[1:], strict=True):
-            container = _Items if following == "-" else _Fields
             known = target.get(str(step))
-            if type(known) is not container:
+            if not isinstance(known, (_Fields, _Items)) or isinstance(known, _Items) != (following == "-"):
                 # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
                 # documents.
-                target[str(step)] = container(known) if isinstance(known, container.__base__) else container()
-            target = target[str(step)]
+                if following == "-":
+                    known = _Items(known if isinstance(known, list) else ())
+                else:
+                    known = _Fields(known if isinstance(known, dict) else {})
+                target[str(step)] = known
+            target = known
         if isinstance(target, list):
             target.append(event.value)
         else:
