@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import _json
 
-__all__ = ["Value"]
+__all__ = ["Value", "read_json"]
 
 # Fields whose value may stand in a log line. All others are shown as a size.
 _FACTS = frozenset(
@@ -91,7 +91,7 @@ class Value(msgspec.Struct, frozen=True, gc=True):
         Raises:
             ValueError: If the text is not such JSON.
         """
-        return cls.from_dict(_json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)[0])
+        return cls.from_dict(read_json(text))
 
     def __repr__(self) -> str:
         shown = []
@@ -101,6 +101,11 @@ class Value(msgspec.Struct, frozen=True, gc=True):
                 continue
             shown.append(f"{name}={_size_of(value) if name not in _FACTS else _fact(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def read_json(text: str | bytes) -> Any:
+    """What the JSON of a value says. Our own text may nest deeper than a payload, which stands inside it."""
+    return _json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, depth=None)[0]
 
 
 _DEFAULTS: dict[type, tuple[Any, ...]] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from chunkfold._value import Value
+from chunkfold._value import Value, read_json
 from chunkfold.parts import Kind, Part, part_from_dict
 from chunkfold.response import Diagnostic, Ended, FinishReason, StreamError, Usage
 
@@ -380,9 +380,7 @@ def event_from_dict(data: dict[str, Any]) -> Event:
 
 def event_from_json(text: str | bytes) -> Event:
     """The event that `event.to_json()` wrote. ValueError if it is not one."""
-    from chunkfold import _json
-
-    return event_from_dict(_json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)[0])
+    return event_from_dict(read_json(text))
 
 
 def is_output(event: Event) -> bool:
