@@ -466,7 +466,10 @@ class Decoder:
     def _any_payload(self, payload: Any, frame: Frame) -> None:
         """A payload of any shape. Only objects say something; a list is taken as so many payloads."""
         if isinstance(payload, dict):
-            self._object(payload, frame)
+            try:
+                self._object(payload, frame)
+            except RecursionError:
+                self._writer.diagnose("frame_too_deep", "nests deeper than can be read; what was not read is skipped")
         elif isinstance(payload, list):
             for item in payload:
                 self._any_payload(item, frame)
