@@ -391,7 +391,7 @@ class Decoder:
         try:
             payload, forgiven = _json.decode(frame.data, depth)
         except _json.TooDeep as error:
-            if depth is None:
+            if depth is None or error.args[0] <= depth:
                 writer.diagnose("frame_too_deep", f"nests {error.args[0]} deep, more than can be read; skipped")
                 return None, "not_json"
             raise LimitExceeded("json_depth", depth + 1, depth) from None
