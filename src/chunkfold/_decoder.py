@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json, dialects
-from chunkfold._templates import DELTAS, Templates
+from chunkfold._templates import DELTAS, Template, Templates
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
 from chunkfold.limits import Limits
 from chunkfold.response import StreamError
@@ -80,6 +80,7 @@ class Decoder:
         self._bytes = 0
         # Reads that fit a template are taken without counting their bytes.
         self._span = _FIRST_SPAN
+        self._last: Template | None = None
         self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
         # The name of the frames that the templates were made from.
@@ -94,6 +95,11 @@ class Decoder:
         self._head = bytearray()
         if self._named:
             self._speak(dialects.get(dialect))
+
+    @property
+    def limits(self) -> Limits:
+        """The caps in force."""
+        return self._limits
 
     @property
     def dialect(self) -> str | None:
@@ -120,7 +126,12 @@ class Decoder:
                 self._templates.hit()
                 self._writer.frame += 1
                 template, text = found
-                return [template.event(template.choice, template.index, text)]
+                event = template.event(template.choice, template.index, text)
+                if not template.is_running:
+                    return [event]
+                self._catch_up()
+                return [event, *self._taken()]
+        self._catch_up()
         try:
             if isinstance(data, (bytes, bytearray, memoryview)):
                 self._feed_bytes(bytes(data))
@@ -138,8 +149,11 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if type(data) is bytes:
-            if self.plain_event(accumulator, data) is not None:
-                return
+            if self._is_express:
+                found = self._templates.find_read(data)
+                if found is not None:
+                    self._take(accumulator, *found)
+                    return
             if len(data) > _LONG_READ and self._is_countless and not self._closed:
                 data = self._feed_many(accumulator, data)
         self._feed_events(accumulator, data)
@@ -149,13 +163,32 @@ class Decoder:
         if not self._is_express:
             return None
         found = self._templates.find_read(read)
-        if found is None:
+        if found is None or found[0].is_running:
             return None
         template, text = found
+        self._take(accumulator, template, text)
+        return template.event(template.choice, template.index, text)
+
+    def _take(self, accumulator: StreamAccumulator, template: Template, text: str) -> None:
+        """A frame fitted: its text goes where the template says."""
         template.open(accumulator).append(text)
         self._templates.hit()
         self._writer.frame += 1
-        return template.event(template.choice, template.index, text)
+
+    def settle(self, accumulator: StreamAccumulator) -> None:
+        """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
+        if not self._closed:
+            self._catch_up()
+            for event in self._taken():
+                accumulator.observe(event)
+
+    def _catch_up(self) -> None:
+        """Let the dialect see the numbers of the last frame that fitted."""
+        data = self._templates.latest()
+        if data is not None and self._dialect is not None:
+            payload, _ = _json.decode(data)
+            if isinstance(payload, dict):
+                self._dialect.catch_up(payload)
 
     def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """
@@ -187,9 +220,9 @@ class Decoder:
         blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
         at = misses = 0
         # A read goes on as the one before it ended.
-        span, row, last = self._span, _ROW + 1 if self._span > _FIRST_SPAN else 0, None
+        span, row, last = self._span, _ROW + 1 if self._span > _FIRST_SPAN else 0, self._last
         while framer.idle or at == 0:
-            if row > _ROW:
+            if row > _ROW and last is not None and last.is_plain:
                 stop = data.find(blank, at + span) + len(blank)
                 window = data[at:stop] if stop >= len(blank) else data[at:]
                 taken = templates.swallow(accumulator, window)
@@ -214,11 +247,9 @@ class Decoder:
                     row, span = 0, _FIRST_SPAN
                 continue
             template, text = found
-            template.open(accumulator).append(text)
-            templates.hit()
-            writer.frame += 1
+            self._take(accumulator, template, text)
             misses, row, last = 0, (row + 1 if template is last else 1), template
-        self._span = span
+        self._span, self._last = span, last
         return data[at:]
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
@@ -244,6 +275,7 @@ class Decoder:
         """As `close`, for an input that an error of the transport ended, or that nobody wants any more."""
         if self._closed:
             return []
+        self._catch_up()
         self._closed = True
         writer = self._writer
         try:
@@ -349,13 +381,16 @@ class Decoder:
 
     def _data_frame(self, frame: Frame) -> None:
         writer, templates, data = self._writer, self._templates, frame.data
-        if templates.by_before and frame.event == self._learned_event:
+        if templates.is_in_force and frame.event == self._learned_event:
             found = templates.find(data)
             if found is not None:
                 templates.hit()
                 template, text = found
                 writer.out.append(template.event(template.choice, template.index, text))
+                if template.is_running:
+                    self._catch_up()
                 return
+        self._catch_up()
         if not data or data.isspace():
             return
         if data.lstrip().startswith(b"[DONE]"):
@@ -369,18 +404,17 @@ class Decoder:
         writer.careful = forgiven is not None
         writer.singular = False
         self._any_payload(payload, frame)
-        events = writer.out
+        delta = _one_delta(writer.out, before)
         if (
-            self._dialect is not None
+            delta is not None
+            and self._dialect is not None
             and self._dialect.delta_keys
-            and len(events) == before + 1
-            and type(events[-1]) in DELTAS
-            and writer.is_plain(events[-1].choice, events[-1].index)  # type: ignore[union-attr, arg-type]
+            and writer.is_plain(delta.choice, delta.index)
         ):
             if frame.event != self._learned_event:
                 templates.clear()
                 self._learned_event = frame.event
-            templates.learn(events[-1], data, self._read)
+            templates.learn(delta, data, self._read)
         else:
             templates.clear()
 
@@ -511,10 +545,17 @@ class Decoder:
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
         self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
-        self._templates.use(dialect.delta_keys)
         self._dialect = dialect(self._writer)
+        self.learn_anew()
         if self._done:
             self._dialect.done()
+
+    def learn_anew(self) -> None:
+        """Forget the templates: frames are read in full until there are new ones."""
+        self._templates = Templates(self._limits.frame_bytes)
+        dialect = self._dialect
+        if dialect is not None:
+            self._templates.use(dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, dialect.running_keys)
 
     def _release(self, payload: dict[str, Any], frame: Frame) -> None:
         """What was held is decoded now that the dialect is known."""
@@ -564,3 +605,10 @@ class Decoder:
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
         return events
+
+
+def _one_delta(events: list[Event], start: int) -> Any:
+    """The delta among the events from *start* on, if they say nothing but that and the usage so far."""
+    if len(events) == start + 2 and type(events[start + 1]) is UsageUpdate:
+        return events[start] if type(events[start]) in DELTAS else None
+    return events[start] if len(events) == start + 1 and type(events[start]) in DELTAS else None

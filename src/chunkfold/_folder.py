@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._decoder import Decoder
 from chunkfold.accumulator import StreamAccumulator
@@ -126,7 +126,49 @@ class Folder:
 
     def snapshot(self) -> Response:
         """The response so far, safe to keep. It never waits."""
+        if self._response is None:
+            self._decoder.settle(self._accumulator)
         return self._response or self._accumulator.snapshot()
+
+    def save(self) -> bytes:
+        """
+        All that is needed to go on in another process, with the byte that comes next: `Folder.restore` takes it.
+
+        It holds the message so far, and the options, limits and policy. Its size is of the order of the message.
+
+        Raises:
+            ValueError: After `close()`, when there is nothing to go on with: keep `response.to_json()`.
+            TypeError: If payloads were fed that hold values which are no JSON.
+        """
+        if self._response is not None:
+            raise ValueError("save() after close()")
+        from chunkfold._saving import State, pack
+
+        self._decoder.settle(self._accumulator)
+        return pack(State(self._decoder, self._accumulator, self._live.asked_for if self._live is not None else None))
+
+    @classmethod
+    def restore(cls, data: bytes) -> Self:
+        """
+        The folder that `save` wrote. Nothing in *data* is run.
+
+        Raises:
+            RestoreError: If *data* is not a folder saved by this version of chunkfold, or is damaged.
+        """
+        from chunkfold._saving import unpack
+
+        state = unpack(data)
+        folder = cls.__new__(cls)
+        folder._decoder, folder._accumulator = state.decoder, state.accumulator
+        folder._response = folder._live = None
+        if state.live is not None:
+            from chunkfold._live import Live
+
+            arguments, text, documents = state.live
+            depth = state.decoder.limits.json_depth
+            folder._live = Live(arguments=arguments, text=text, documents=documents, depth=depth)
+            folder._live.resume(state.accumulator)
+        return folder
 
     def close(self, error: BaseException | StreamError | None = None) -> Response:
         """

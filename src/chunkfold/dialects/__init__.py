@@ -46,6 +46,12 @@ class Dialect:
     Keys whose string value is appended as it stands to an open part, whatever else the payload says. Two frames that
     differ in nothing but that string need not both be parsed.
     """
+    padding_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys whose text or number says nothing, or nothing new once it was seen, and may vary in every frame."""
+    rising_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys whose number tells repeats: such frames may differ in it if it rises."""
+    running_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys whose number is a running total that the latest frame settles: see `catch_up`."""
     payloads: ClassVar[tuple[str, ...]] = ()
     """The names of the payloads or events that are understood, for the manual."""
 
@@ -61,6 +67,9 @@ class Dialect:
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Write the events that *payload* means. `frame.data` is its exact text, empty if it came as an object."""
         raise NotImplementedError
+
+    def catch_up(self, payload: dict[str, Any]) -> None:
+        """Take the rising numbers and running totals of *payload*, the last of frames that were not read in full."""
 
     def done(self) -> None:
         """The `[DONE]` that ends many server-sent streams was met."""

@@ -42,6 +42,7 @@ class BedrockConverse(Dialect):
 
     name: ClassVar[str] = "bedrock-converse"
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "input")
+    padding_keys: ClassVar[tuple[str, ...]] = ("p",)
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:

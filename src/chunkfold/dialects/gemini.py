@@ -68,6 +68,7 @@ class Gemini(Dialect):
     name: ClassVar[str] = "gemini"
     ends_with_body: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text",)
+    running_keys: ClassVar[tuple[str, ...]] = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
     # `finishReason` as the number of the proto enumeration; the two APIs number the later ones differently.
     words: ClassVar[Mapping[str, str]] = {
         "1": "stop",
@@ -140,6 +141,12 @@ class Gemini(Dialect):
         if usage is not None:
             self._usage(usage)
         w.extras(payload, _TOP)
+
+    def catch_up(self, payload: dict[str, Any]) -> None:
+        """The totals of the last chunk, where those before differed in text and totals alone."""
+        usage = _field(_unwrapped(payload), "usageMetadata")
+        if usage is not None:
+            self._usage(usage)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = candidate.get("index")

@@ -39,18 +39,18 @@ _MESSAGE = frozenset(
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 
 # A field that only one vendor sends tells who serves the stream.
-_VENDORS = (
-    ("x_groq", "groq"),
-    ("prompt_filter_results", "azure"),
-    ("time_info", "cerebras"),
-    ("perf_metrics", "fireworks"),
-    ("sla_metrics", "novita"),
-    ("copilot_usage", "github-copilot"),
-    ("search_results", "perplexity"),
-    ("base_resp", "minimax"),
-    ("timings", "llamacpp"),
-    ("generationId", "vercel-gateway"),
-)
+_VENDORS = {
+    "x_groq": "groq",
+    "prompt_filter_results": "azure",
+    "time_info": "cerebras",
+    "perf_metrics": "fireworks",
+    "sla_metrics": "novita",
+    "copilot_usage": "github-copilot",
+    "search_results": "perplexity",
+    "base_resp": "minimax",
+    "timings": "llamacpp",
+    "generationId": "vercel-gateway",
+}
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")
@@ -64,6 +64,7 @@ class OpenAIChat(Dialect):
     name: ClassVar[str] = "openai-chat"
     aliases: ClassVar[tuple[str, ...]] = ("mistral",)
     delta_keys: ClassVar[tuple[str, ...]] = ("content", "arguments", "reasoning_content", "reasoning", "refusal")
+    padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created")
     payloads: ClassVar[tuple[str, ...]] = tuple(sorted(_OBJECTS))
 
     @classmethod
@@ -95,16 +96,20 @@ class OpenAIChat(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         choices = payload.get("choices")
-        groq = payload.get("x_groq")
+        groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
+        others = payload.keys() - _TOP
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 w.unknown(word(payload.get("type"), payload.get("object")), payload)
                 return
             choices = []
         if error is None or choices:
-            self._facts(payload)
+            vendor = self._vendor(payload, others) if others and not w.knows("vendor") else None
+            id_, created = payload.get("id"), payload.get("created")
+            # First real values: Azure's first chunk has an empty id and model and a `created` of 0.
+            w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
         for choice in choices:
             if isinstance(choice, dict):
                 self._choice(choice, frame)
@@ -112,7 +117,9 @@ class OpenAIChat(Dialect):
                 w.unknown("choice", choice)
         w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
         self._usage_seen = self._usage_seen or bool(payload.get("usage"))
-        w.extras(payload, _TOP)
+        for key in payload if others else ():
+            if key in others:
+                w.extra((key,), payload[key])
         for key, value in groq.items():
             if key not in ("usage", "error"):
                 w.extra(("x_groq", key), value)
@@ -129,29 +136,31 @@ class OpenAIChat(Dialect):
         known = isinstance(kind, str) and kind in _OBJECTS
         return known or bool(payload.get("usage")) or "choices" in payload
 
-    def _facts(self, payload: dict[str, Any]) -> None:
-        """First real values: Azure's first chunk has an empty id and model and a `created` of 0."""
-        vendor = None
-        if not self.w.knows("vendor"):
-            vendor = next((vendor for key, vendor in _VENDORS if payload.get(key)), None)
-            if vendor is None and "provider" in payload and _has_native_reason(payload.get("choices")):
-                vendor = "openrouter"
-        self.w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
+    @staticmethod
+    def _vendor(payload: dict[str, Any], others: set[str]) -> str | None:
+        """Who serves the stream, by a field that only they send."""
+        telling = _VENDORS.keys() & (others | {"x_groq"})
+        vendor = next((_VENDORS[key] for key in sorted(telling) if payload.get(key)), None)
+        if vendor is None and "provider" in payload and _has_native_reason(payload.get("choices")):
+            vendor = "openrouter"
+        return vendor
 
     def _choice(self, choice: dict[str, Any], frame: Frame) -> None:
         w = self.w
         index = choice.get("index")
         index = index if type(index) is int and index >= 0 else 0
         delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta, dict) and any(delta.get(key) for key in delta if key != "role"):
+        if isinstance(delta, dict) and _says_something(delta):
             self._message(index, delta, frame)
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
         elif isinstance(delta, dict):
             w.message(role=delta.get("role"))
-        self._logprobs(index, choice.get("logprobs"))
-        w.finish(index, choice.get("finish_reason"))
+        if choice.get("logprobs") is not None:
+            self._logprobs(index, choice["logprobs"])
+        if choice.get("finish_reason"):
+            w.finish(index, choice["finish_reason"])
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
         if choice.get("error"):
@@ -161,14 +170,15 @@ class OpenAIChat(Dialect):
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
         w = self.w
-        w.message(role=delta.get("role"))
-        for key, handle in _FIELDS.items():
+        if "role" in delta:
+            w.message(role=delta["role"])
+        fields = _FIELDS if len(delta) > 1 else [key for key in delta if key in _FIELDS]
+        for key in fields:
             value = delta.get(key)
             if value is not None and value != "" and value != []:
-                handle(self, index, value, delta, frame)
-        for key, value in delta.items():
-            if key not in _MESSAGE and value not in (None, "", [], {}):
-                w.extra(("choices", index, "message", key), value)
+                _FIELDS[key](self, index, value, delta, frame)
+        if not delta.keys() <= _MESSAGE:
+            w.extras(delta, _MESSAGE, "choices", index, "message")
 
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
@@ -385,6 +395,11 @@ def _has_native_reason(choices: Any) -> bool:
     return isinstance(choices, list) and any(
         isinstance(choice, dict) and "native_finish_reason" in choice for choice in choices
     )
+
+
+def _says_something(delta: dict[str, Any]) -> bool:
+    """True if anything but the role is there."""
+    return any(value and key != "role" for key, value in delta.items())
 
 
 def _details_have_text(details: Any) -> bool:
