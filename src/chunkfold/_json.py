@@ -74,7 +74,11 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_lenient(data)
     except RecursionError:
-        raise TooDeep(depth_of(data, 1 << 30)) from None
+        raise TooDeep(_whole_depth(data)) from None
+
+
+def _whole_depth(data: bytes) -> int:
+    return depth_of(data, data.count(b"{") + data.count(b"[") - 1)
 
 
 def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
@@ -94,7 +98,7 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
     except json.JSONDecodeError as error:
         raise NotJSON(f"{error.msg} at character {error.pos}") from None
     except RecursionError:
-        raise TooDeep(depth_of(data, 1 << 30)) from None
+        raise TooDeep(_whole_depth(data)) from None
     return value, "trailing_garbage" if text[end:].strip() else forgiven
 
 
