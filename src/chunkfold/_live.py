@@ -98,6 +98,11 @@ class Live:
         # The last document of each choice.
         self._last: dict[int, Document] = {}
 
+    @property
+    def asked_for(self) -> tuple[bool, bool, bool]:
+        """What is read: arguments, text to tell of, documents."""
+        return self._arguments, self._text, self._documents
+
     def document(self, choice: int) -> Document | None:
         """The JSON document that a choice's answer text has come to, right or wrong; `None` if no text came."""
         return self._last.get(choice)
