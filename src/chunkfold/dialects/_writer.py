@@ -8,6 +8,7 @@ surrogate pairs, cumulative texts and `<think>` tags.
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json
@@ -90,22 +91,69 @@ class Slot:
         self.target: Slot | None = None
 
 
+def _place(slot: Slot) -> int:
+    return slot.index
+
+
 class _Choice:
     """The slots of one choice, and the ways to find one."""
 
-    __slots__ = ("any_id", "by_id", "by_key", "by_number", "current", "finish", "last_call", "slots", "wholes")
+    __slots__ = (
+        "any_id", "by_id", "by_key", "by_kind", "by_number", "current", "finish", "last_call", "last_other", "slots",
+        "wholes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.slots: list[Slot] = []
+        self.by_kind: dict[str, list[Slot]] = {}
         self.by_key: dict[Hashable, Slot] = {}
         self.by_number: dict[Hashable, Slot] = {}
         self.by_id: dict[str, Slot] = {}
         self.last_call: Slot | None = None
+        # The part that was opened last of those that are no calls.
+        self.last_other: Slot | None = None
         # The part that unnumbered content of its kind continues.
         self.current: Slot | None = None
         self.any_id = False
         self.wholes: dict[str, str] = {}
         self.finish: tuple[str, str | None] | None = None
+
+    def add(self, slot: Slot) -> None:
+        """Take a slot at the next index."""
+        self.slots.append(slot)
+        self.by_kind.setdefault(slot.kind, []).append(slot)
+        if slot.kind not in CALLS:
+            self.last_other = slot
+
+    def change_kind(self, slot: Slot, kind: Kind) -> None:
+        """What a slot holds has turned out to be something else."""
+        before = self.by_kind[slot.kind]
+        if before[-1] is slot:
+            del before[-1]
+        else:
+            before.remove(slot)
+        slot.kind = kind
+        insort(self.by_kind.setdefault(kind, []), slot, key=_place)
+
+    def last_of(self, kind: str) -> Slot | None:
+        """The last slot of that kind."""
+        slots = self.by_kind.get(kind)
+        return slots[-1] if slots else None
+
+    def forget_from(self, index: int) -> None:
+        """Drop the slots from that index on, and those that have none."""
+        left, self.slots, self.by_kind = self.slots[:index], [], {}
+        self.last_call = self.last_other = None
+        for slot in left:
+            self.add(slot)
+            if slot.kind in CALLS:
+                self.last_call = slot
+        for table in (self.by_key, self.by_number, self.by_id):
+            for key in [key for key, slot in table.items() if not 0 <= slot.index < index]:
+                del table[key]  # type: ignore[arg-type]
+        self.current = self.slots[-1] if self.slots else None
+        self.finish = None
+        self.wholes.clear()
 
 
 class Writer:
@@ -325,7 +373,7 @@ class Writer:
         state = self._choice(choice)
         if state.current is not None and state.current.kind == kind:
             return state.current
-        return next((slot for slot in reversed(state.slots) if slot.kind == kind), None)
+        return state.last_of(kind)
 
     def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:
         """
@@ -333,7 +381,7 @@ class Writer:
         """
         if not isinstance(text, str) or not text:
             return
-        slots = [slot for slot in self._choice(choice).slots if slot.kind == kind and slot.target is None]
+        slots = [slot for slot in self._choice(choice).by_kind.get(kind, ()) if slot.target is None]
         if not slots or self._think:
             if not slots and not self._thought(choice):
                 self.append(choice, kind, text, **start)
@@ -346,7 +394,9 @@ class Writer:
         text = self.clean(slots[0], text)
         for slot in slots:
             slot.half = ""
-            self.replace(slot, parts[kind](text))
+            if text or slot.has_text:
+                self.replace(slot, parts[kind](text))
+                slot.has_text = bool(text)
             text = ""
 
     def _thought(self, choice: int) -> bool:
@@ -478,7 +528,7 @@ class Writer:
         """Open a part. Under *key* it is found again by `slot`. A text-like part ends the text-like part before it."""
         state = self._choice(choice)
         if key is None and kind not in CALLS:
-            before = next((slot for slot in reversed(state.slots) if slot.kind not in CALLS), None)
+            before = state.last_other
             if before is not None and before.open:
                 self.stop(before)
         lazy = self._think and kind == "text"
@@ -621,15 +671,7 @@ class Writer:
     def reset(self, from_part: int, reason: str) -> None:
         """The server takes back what came from part *from_part* on."""
         for state in self._choices.values():
-            gone = state.slots[from_part:]
-            del state.slots[from_part:]
-            for table in (state.by_key, state.by_number, state.by_id):
-                for key in [key for key, slot in table.items() if slot in gone or slot.index < 0]:
-                    del table[key]  # type: ignore[arg-type]
-            state.last_call = next((slot for slot in reversed(state.slots) if slot.kind in CALLS), None)
-            state.current = state.slots[-1] if state.slots else None
-            state.finish = None
-            state.wholes.clear()
+            state.forget_from(from_part)
         self.finished = False
         if from_part == 0:
             self._facts = {}
@@ -661,17 +703,17 @@ class Writer:
             self._tools += 1
             if self._tool_cap is not None and self._tools > self._tool_cap:
                 raise LimitExceeded("tool_calls", self._tools, self._tool_cap)
-        slots = self._choice(choice).slots
-        slot = Slot(choice, len(slots), kind)
-        slots.append(slot)
+        state = self._choice(choice)
+        slot = Slot(choice, len(state.slots), kind)
+        state.add(slot)
         return slot
 
     def _announce(self, slot: Slot) -> None:
         """Give a slot that waited for its first text its place."""
-        placed = self._new(slot.choice, slot.kind)
-        slot.index = placed.index
+        state = self._choice(slot.choice)
+        slot.index = self._new(slot.choice, slot.kind).index
         slot.open = True
-        self._choice(slot.choice).slots[slot.index] = slot
+        state.slots[-1] = state.by_kind[slot.kind][-1] = state.last_other = slot
         self.out.append(PartStart(slot.choice, slot.index, slot.kind, slot.id))
 
     def _write_split(self, slot: Slot, pieces: list[tuple[str, str]]) -> None:
@@ -681,7 +723,7 @@ class Writer:
             if kind == "thought":
                 if target is not None:
                     self.replace(target, ReasoningPart(text=text))
-                    target.kind = "reasoning"
+                    self._choice(slot.choice).change_kind(target, "reasoning")
                 continue
             if target is None and kind == "text":
                 if slot.index < 0:
@@ -703,7 +745,7 @@ class Writer:
         state.wholes[kind] = text
         if text.startswith(before):
             return text[len(before) :]
-        slot = next((slot for slot in reversed(state.slots) if slot.kind == kind), None)
+        slot = state.last_of(kind)
         if slot is None:
             return text
         self.restate(slot.choice, slot.kind, text)
