@@ -40,6 +40,8 @@ _write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 # number in every frame, and looking for what stays costs as much as reading.
 _HOPELESS = 8
 _NOW_AND_THEN = 64
+# Of so many parts at once templates are kept. Models write a handful of calls beside each other.
+_KEPT = 32
 # Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many.
 _MANY = 2048
 
@@ -176,7 +178,11 @@ class Templates:
             return
         self._in_vain[part] = vain + 1
         # What varies beside the text shows when the frame after one that was remembered does not fit.
-        before, self._last[part] = self._last.get(part), data
+        before = self._last.get(part)
+        if before is None and len(self._last) >= _KEPT:
+            self.clear()
+            self._last = {}
+        self._last[part] = data
         pattern = self._pattern_of(event.text, data, before)
         if pattern is None:
             self.clear()
