@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from chunkfold._at_exit import forget, remember
 from chunkfold._folder import Folder
-from chunkfold._objects import payload_of
+from chunkfold._objects import is_noise, payload_of
 from chunkfold._observers import Observers
 from chunkfold._sources import LineWatch, _WrongUse, open_async_source, open_source
 from chunkfold.errors import LimitExceeded
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     from chunkfold.parts import ToolCall
     from chunkfold.policy import Policy
     from chunkfold.response import Response, StreamError, Usage
+    from chunkfold.timing import Timer, Timing
+    from chunkfold.typed import AsyncTypedStream, TypedStream
 
 __all__ = ["AsyncStream", "Stream", "afold", "astream", "fold", "stream"]
+
+T = TypeVar("T")
 
 _ERROR_BODY_BYTES = 1 << 20
 
@@ -137,6 +142,7 @@ async def afold(
         await _aclose_quietly(opened)
 
 
+@overload
 def stream(
     source: Any,
     dialect: str = "auto",
@@ -147,6 +153,49 @@ def stream(
     policy: Policy | None = None,
     live_arguments: bool = False,
     live_text: bool = False,
+    output_type: type[T],
+    clock: Callable[[], float] | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+) -> TypedStream[T]: ...
+
+
+@overload
+def stream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    output_type: None = None,
+    clock: Callable[[], float] | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+) -> Stream: ...
+
+
+def stream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    output_type: type[Any] | None = None,
+    clock: Callable[[], float] | None = None,
     on_text: Callable[[str], object] | None = None,
     on_reasoning: Callable[[str], object] | None = None,
     on_tool_call: Callable[[ToolCall], object] | None = None,
@@ -173,6 +222,9 @@ def stream(
         policy: As in `fold`.
         live_arguments: Tell what comes at which path of the arguments of calls; `ToolCall.partial` is at hand.
         live_text: Tell what comes at which path of an answer text that is one JSON document.
+        output_type: A msgspec struct, a dataclass or a pydantic model that the answer text is to be, as JSON. The
+            stream then has `partial()`, what there is of it so far, and `output()`, the whole, validated.
+        clock: Gives seconds, such as `time.perf_counter`, for `timing()`.
         on_text: Called with each piece of answer text of choice 0.
         on_reasoning: Called with each piece of reasoning of choice 0.
         on_tool_call: Called with each client call of choice 0 when it is complete. Look at its `status`.
@@ -191,7 +243,54 @@ def stream(
         live_text=live_text,
     )
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
-    return Stream(folder, open_source(source), observers)
+    timer = _timer(clock)
+    if output_type is not None:
+        from chunkfold.typed import TypedStream
+
+        return TypedStream(folder, open_source(source), observers, timer, output_type)
+    return Stream(folder, open_source(source), observers, timer)
+
+
+@overload
+def astream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    output_type: type[T],
+    clock: Callable[[], float] | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+) -> AsyncTypedStream[T]: ...
+
+
+@overload
+def astream(
+    source: Any,
+    dialect: str = "auto",
+    *,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    output_type: None = None,
+    clock: Callable[[], float] | None = None,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+) -> AsyncStream: ...
 
 
 def astream(
@@ -204,6 +303,8 @@ def astream(
     policy: Policy | None = None,
     live_arguments: bool = False,
     live_text: bool = False,
+    output_type: type[Any] | None = None,
+    clock: Callable[[], float] | None = None,
     on_text: Callable[[str], object] | None = None,
     on_reasoning: Callable[[str], object] | None = None,
     on_tool_call: Callable[[ToolCall], object] | None = None,
@@ -221,13 +322,29 @@ def astream(
         live_text=live_text,
     )
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
-    return AsyncStream(folder, open_async_source(source), observers)
+    timer = _timer(clock)
+    if output_type is not None:
+        from chunkfold.typed import AsyncTypedStream
+
+        return AsyncTypedStream(folder, open_async_source(source), observers, timer, output_type)
+    return AsyncStream(folder, open_async_source(source), observers, timer)
+
+
+def _timer(clock: Callable[[], float] | None) -> Timer | None:
+    if clock is None:
+        return None
+    from chunkfold.timing import Timer
+
+    return Timer(clock)
 
 
 class _Events:
     """What both streams share: the events that wait, and the one time that the response is finalised."""
 
-    def __init__(self, folder: Folder, opened: Opened, observers: Observers | None = None) -> None:
+    def __init__(
+        self, folder: Folder, opened: Opened, observers: Observers | None = None, timer: Timer | None = None
+    ) -> None:
+        self._timer = timer
         self._folder = folder
         self._opened = opened
         self._intake = _Intake(folder)
@@ -235,14 +352,23 @@ class _Events:
         self._waiting: deque[Event] = deque()
         self._failure: BaseException | None = None
         self._over = False
+        remember(self)
 
     def response(self) -> Response:
         """The response so far: a snapshot while the stream is open, the complete one after its end. It never waits."""
         return self._folder.snapshot()
 
+    def timing(self) -> Timing | None:
+        """When what came so far; `None` without a `clock`."""
+        return self._timer.timing(self.response().usage) if self._timer is not None else None
+
     def _feed(self, piece: Any) -> Event | None:
         """Fold one piece. Most mean one plain event, which is returned; other events wait."""
-        if self._observers is None and type(piece) is bytes and self._intake.is_sure:
+        if self._timer is not None:
+            self._timer.read()
+            if piece:
+                self._timer.bytes_came()
+        elif self._observers is None and type(piece) is bytes and self._intake.is_sure:
             event = self._folder.plain_event(piece)
             if event is not None:
                 return event
@@ -263,6 +389,8 @@ class _Events:
         if self._over:
             return
         self._over = True
+        if self._timer is not None:
+            self._timer.read()
         if error is None and not cancelled:
             self._intake.end()
         try:
@@ -279,10 +407,13 @@ class _Events:
     def _hear(self, events: list[Event]) -> None:
         """Events have been folded: they wait for the caller, and observers hear of them at once."""
         self._waiting.extend(events)
+        if self._timer is not None:
+            self._timer.hear(events)
         if self._observers is not None:
             self._observers.hear(events, self._folder.snapshot)
 
     def _done(self) -> None:
+        forget(self)
         if self._observers is not None:
             self._observers.done(self._folder.snapshot())
 
@@ -368,9 +499,11 @@ class Stream(_Events):
     ) -> None:
         self.close()
 
-    def __del__(self) -> None:
+    def _abandon(self) -> None:
         if not getattr(self, "_over", True):
             self.close()
+
+    __del__ = _abandon
 
 
 class AsyncStream(_Events):
@@ -419,12 +552,9 @@ class AsyncStream(_Events):
             return self._feed(piece)
         return None
 
-    async def text(self) -> AsyncIterator[str]:
+    def text(self) -> AsyncIterator[str]:
         """The answer text alone, piece by piece: what `response().text` will be."""
-        is_text = _AnswerText()
-        async for event in self:
-            if is_text.has(event):
-                yield event.text  # type: ignore[union-attr]
+        return _AsyncText(self)
 
     async def aclose(self) -> None:
         """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
@@ -442,12 +572,14 @@ class AsyncStream(_Events):
     ) -> None:
         await self.aclose()
 
-    def __del__(self) -> None:
+    def _abandon(self) -> None:
         if not getattr(self, "_over", True):
+            self._finish(cancelled=True)
             import warnings
 
-            self._finish(cancelled=True)
             warnings.warn(f"{self!r} was not closed: use 'async with' or aclose()", ResourceWarning, stacklevel=1)
+
+    __del__ = _abandon
 
 
 class _AnswerText:
@@ -462,12 +594,30 @@ class _AnswerText:
         return isinstance(event, TextDelta) and event.choice == 0 and event.index not in self._others
 
 
+class _AsyncText:
+    """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
+
+    def __init__(self, events: AsyncStream) -> None:
+        self._events = events
+        self._is_text = _AnswerText()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await self._events.__anext__()
+            if self._is_text.has(event):
+                return event.text  # type: ignore[union-attr]
+
+
 class _Intake:
     """What a source gives, as the folder takes it: bytes, or the payload that an object stands for."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._watch: LineWatch | None = LineWatch()
+        self._has_payloads = False
         # The source is known to keep its line ends, so that bytes need no look.
         self.is_sure = False
 
@@ -486,9 +636,13 @@ class _Intake:
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogatepass")
         elif not isinstance(piece, (bytes, bytearray, memoryview)):
+            if self._has_payloads and is_noise(piece):
+                self._folder.note("payload_not_object", f"a {type(piece).__name__} where an object was expected")
+                return []
             payload = payload_of(piece)
             if payload is None:
                 return []
+            self._has_payloads = True
             piece = payload
         return self._folder.feed(piece, events=events)
 

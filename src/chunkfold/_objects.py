@@ -7,28 +7,31 @@ that an SDK adds for its own callers (text so far, snapshots) say nothing new an
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-__all__ = ["payload_of"]
+__all__ = ["is_noise", "payload_of"]
 
 # Stand-ins for "absent" that some SDKs leave in fields.
 _ABSENT = frozenset({"Unset", "UnsetType", "NotGiven", "Omit", "NotSetType", "_Unset"})
 # Events that the anthropic and openai helpers derive from those of the wire.
 _DERIVED = frozenset({"text", "thinking", "citation", "signature", "input_json", "compaction"})
+# google-genai makes a float of every number in them, so that 3 would come out as 3.0.
+_NUMBERS = frozenset({"numberValue"})
 # What google-genai adds to a payload that never was on the wire.
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
 
 
 def payload_of(item: Any) -> Mapping[str, Any] | None:
     """
-    The payload that an SDK's object stands for; `None` for a helper event that only repeats.
+    The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before.
 
     Raises:
         TypeError: If *item* has no shape that is known.
     """
-    if isinstance(item, Mapping):
+    if item is None or isinstance(item, Mapping):
         return item
     if hasattr(item, "tool_call_chunks"):
         return _langchain(item)
@@ -46,6 +49,11 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     return plain
 
 
+def is_noise(item: Any) -> bool:
+    """True for what an SDK hands out where the server sent no object at all: `5`, `"x"`, `[]`."""
+    return isinstance(item, (int, float, list, tuple))
+
+
 def _is_derived(item: Any) -> bool:
     """An event of a helper: it has a snapshot beside it, or is one of the helpers' own types."""
     kind = getattr(item, "type", None)
@@ -59,8 +67,10 @@ def _is_derived(item: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """*value* with every object in it as a dict, and what is absent left out."""
-    if value is None or isinstance(value, (str, int, float, bool, bytes)):
+    if value is None or isinstance(value, (str, int, float)):
         return value.value if isinstance(value, Enum) else value
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()  # as it was on the wire
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -94,8 +104,11 @@ def _pydantic(item: Any, named: Any) -> dict[str, Any]:
     names = _wire_names(type(item))
     out: dict[str, Any] = {}
     for name, held in item.__dict__.items():
-        if name in named and name[0] != "_" and name not in _ADDED and _is_there(held):
-            out[names.get(name, name)] = _plain(held)
+        is_said = name in named or (name == "type" and isinstance(held, str))  # cohere fills it in without setting it
+        if is_said and name[0] != "_" and name not in _ADDED and _is_there(held):
+            wire = names.get(name, name)
+            is_whole = wire in _NUMBERS and isinstance(held, float) and held.is_integer()
+            out[wire] = int(held) if is_whole else _plain(held)
     extra = getattr(item, "__pydantic_extra__", None)
     for name, held in (extra or {}).items():
         if _is_there(held):
@@ -124,11 +137,14 @@ def _is_there(held: Any) -> bool:
 
 def _langchain(item: Any) -> dict[str, Any]:
     """A LangChain message chunk has its own vocabulary: it is said in that of `openai-chat`."""
-    delta: dict[str, Any] = {"content": item.content}
     more = getattr(item, "additional_kwargs", None) or {}
-    for key in ("reasoning_content", "refusal"):
-        if more.get(key):
-            delta[key] = more[key]
+    facts = getattr(item, "response_metadata", None) or {}
+    delta: dict[str, Any] = {key: more[key] for key in ("reasoning_content", "refusal") if more.get(key)}
+    delta["content"] = content = item.content
+    if isinstance(content, list):
+        # The pieces of calls are in `tool_call_chunks` too.
+        kept = [block for block in content if not isinstance(block, Mapping) or block.get("type") not in _CALL_BLOCKS]
+        delta["content"] = [_langchain_block(block) for block in kept]
     if item.tool_call_chunks:
         delta["tool_calls"] = [
             {
@@ -138,13 +154,17 @@ def _langchain(item: Any) -> dict[str, Any]:
             }
             for call in item.tool_call_chunks
         ]
-    facts = getattr(item, "response_metadata", None) or {}
-    reason = facts.get("finish_reason") or facts.get("stop_reason")
+    reason = facts.get("finish_reason") or facts.get("stop_reason") or facts.get("done_reason")
+    choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": reason}
+    if facts.get("logprobs"):
+        choice["logprobs"] = facts["logprobs"]
+    own = getattr(item, "id", None) or ""
     payload: dict[str, Any] = {
         "object": "chat.completion.chunk",
-        "id": getattr(item, "id", None),
+        # An id of LangChain's own says nothing about the response.
+        "id": None if own.startswith(("lc_", "run-")) else own,
         "model": facts.get("model_name") or facts.get("model"),
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        "choices": [choice],
     }
     usage = getattr(item, "usage_metadata", None)
     if usage:
@@ -152,15 +172,33 @@ def _langchain(item: Any) -> dict[str, Any]:
     return payload
 
 
+_CALL_BLOCKS = frozenset({"tool_use", "input_json_delta", "tool_call", "tool_call_chunk", "function_call"})
+
+
+def _langchain_block(block: Any) -> Any:
+    """A block of content; thinking is said in one way."""
+    thought = block.get("thinking", block.get("reasoning")) if isinstance(block, Mapping) else None
+    if not isinstance(thought, str):
+        return block
+    said: dict[str, Any] = {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
+    return said | {"signature": block["signature"]} if block.get("signature") else said
+
+
 def _langchain_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     given, made = usage.get("input_token_details") or {}, usage.get("output_token_details") or {}
-    return {
-        "prompt_tokens": usage.get("input_tokens"),
-        "completion_tokens": usage.get("output_tokens"),
-        "total_tokens": usage.get("total_tokens"),
-        "prompt_tokens_details": {
-            "cached_tokens": given.get("cache_read"),
-            "cache_write_tokens": given.get("cache_creation"),
-        },
-        "completion_tokens_details": {"reasoning_tokens": made.get("reasoning")},
-    }
+    said = {name: usage.get(key) for name, key in _LANGCHAIN_USAGE.items()}
+    cached = {"cached_tokens": given.get("cache_read"), "cache_write_tokens": given.get("cache_creation")}
+    said["prompt_tokens_details"] = _said(cached)
+    said["completion_tokens_details"] = _said({"reasoning_tokens": made.get("reasoning")})
+    return _said(said)
+
+
+_LANGCHAIN_USAGE = {
+    "prompt_tokens": "input_tokens",
+    "completion_tokens": "output_tokens",
+    "total_tokens": "total_tokens",
+}
+
+
+def _said(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in facts.items() if fact is not None and fact != {}}

@@ -1,8 +1,8 @@
 """
 What callers hold in their hands, as an iterator of pieces.
 
-A source is bytes, a path, a binary file, an iterable, or the response object of an HTTP client, which is known by its
-shape: no client is imported. What cannot be meant is a TypeError that names the remedy.
+A source is bytes, a path, a binary file, an iterable, the response object of an HTTP client or the stream of an SDK.
+These are known by their shape: nothing is imported for them. What cannot be meant is a TypeError that names the remedy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import io
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from chunkfold._sdk_streams import unread_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +70,10 @@ def open_source(source: Any) -> Opened:
         return Opened(_read_file(source))
     _refuse_async(source)
     if isinstance(source, Iterable):
+        beneath = unread_stream(source)
+        if beneath is not None:
+            read = beneath.iter_bytes() if hasattr(beneath, "iter_bytes") else _urllib3_pieces(beneath)
+            return Opened(read, _closer(source))
         pieces = iter(source)
         return Opened(pieces, _closer(source) or _closer(pieces))
     if callable(getattr(source, "read", None)):
@@ -85,7 +91,8 @@ def open_async_source(source: Any) -> Opened:
     if response is not None:
         return response
     if isinstance(source, AsyncIterable):
-        pieces = source.__aiter__()
+        beneath = unread_stream(source)
+        pieces = source.__aiter__() if beneath is None else beneath.aiter_bytes()
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
         return Opened(pieces, close)
     return open_source(source)

@@ -7,11 +7,14 @@ the SDK drops or raises on. Otherwise the objects that pass are. Whatever goes w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._at_exit import forget, remember
 from chunkfold._folder import Folder
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
+from chunkfold._sdk_streams import unread_response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,12 +33,19 @@ class WrappedFold:
         self._folder = folder
         self._on_done = on_done
         self._over = False
+        # Bytes have come, so that the objects made of them say nothing new.
+        self._hears_bytes = False
+        remember(self)
         self.error: Exception | None = None
         """What went wrong in folding; `None` if nothing did. The caller's loop never sees it."""
 
     def response(self) -> Response:
         """The response so far: a snapshot while the stream is open, the complete one after its end."""
         return self._folder.snapshot()
+
+    def _feed_bytes(self, piece: bytes) -> None:
+        self._hears_bytes = True
+        self._feed(piece)
 
     def _feed(self, piece: Any) -> None:
         if self.error is not None or self._over:
@@ -66,8 +76,11 @@ class WrappedFold:
         if self._over:
             return
         self._over = True
+        forget(self)
         try:
-            response = self._folder.close(error)
+            # What the server said is the better account of an error than what the SDK made of it.
+            is_known = self._hears_bytes and isinstance(error, Exception) and self._folder.snapshot().error is not None
+            response = self._folder.close(None if is_known else error)
         except Exception as fault:  # noqa: BLE001 - as above
             self.error = self.error or fault
             response = self._folder.snapshot()
@@ -76,6 +89,9 @@ class WrappedFold:
                 self._on_done(response)
             except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
                 report("on_done")
+
+    def _abandon(self) -> None:
+        self._finish(GeneratorExit())
 
 
 def wrap(
@@ -95,7 +111,8 @@ def wrap(
     the stream's own. `fold.response()` has what has been folded so far.
 
     Args:
-        vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from.
+        vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from; or what the SDK gives for use
+            in `with` or `async with`, such as `client.messages.stream(...)`.
         dialect: The name of the wire dialect, or `auto` to find it out.
         on_done: Called once with the complete response, on every way out.
         split_think_tags: As in `fold`.
@@ -104,13 +121,10 @@ def wrap(
         policy: As in `fold`.
 
     Raises:
-        TypeError: If *vendor_stream* cannot be iterated over.
+        TypeError: If *vendor_stream* is nothing that can be listened to; the message names the remedy.
         UnknownDialect: If no dialect has that name.
     """
-    if not hasattr(vendor_stream, "__iter__") and not hasattr(vendor_stream, "__aiter__"):
-        raise TypeError(
-            f"cannot wrap a {type(vendor_stream).__name__}: give the stream itself, as from 'with client.stream(...)'"
-        )
+    kind = _kind_of(vendor_stream)
     folder = Folder(
         dialect,
         split_think_tags=split_think_tags,
@@ -119,41 +133,42 @@ def wrap(
         policy=policy,
     )
     fold = WrappedFold(folder, on_done)
-    heard = _tap(vendor_stream, fold)
-    kind = _AsyncProxy if hasattr(vendor_stream, "__aiter__") else _Proxy
-    return kind(vendor_stream, fold, heard), fold
+    return kind(vendor_stream, fold), fold
+
+
+def _kind_of(stream: Any) -> type[_Base]:
+    if isinstance(stream, (str, bytes, bytearray, memoryview)):
+        raise TypeError("this is content, not a stream: use fold()")
+    if isinstance(stream, Mapping):
+        raise TypeError("wrap the stream inside of this mapping: response['stream'] or response['body']")
+    if hasattr(stream, "__await__"):
+        if callable(getattr(stream, "close", None)):
+            stream.close()
+        raise TypeError("this is a coroutine that was not awaited: await it first and wrap what it gives")
+    for name, kind in _KINDS.items():
+        if hasattr(stream, name):
+            return kind
+    raise TypeError(f"cannot wrap a {type(stream).__name__}: it is no stream")
 
 
 # Listening to the bytes
 
 
-def _tap(stream: Any, fold: WrappedFold) -> bool:
-    """Listen where the SDK will read the bytes of its response; True if there is such a place."""
-    raw = getattr(stream, "_raw_stream", None)
-    for owner in (stream, raw):
-        response = getattr(owner, "response", None)
-        if response is None or getattr(response, "is_stream_consumed", True):
-            continue
-        if getattr(response, "num_bytes_downloaded", 0):
-            return False
-        return _tap_httpx(response, fold)
-    if raw is not None and callable(getattr(raw, "stream", None)):  # botocore, through urllib3
-        raw.stream = _heard(raw.stream, fold)
-        return True
-    return False
-
-
-def _tap_httpx(response: Any, fold: WrappedFold) -> bool:
-    if callable(getattr(response, "iter_bytes", None)) and callable(getattr(response, "aiter_bytes", None)):
+def _listen(stream: Any, fold: WrappedFold) -> None:
+    """Listen where the SDK will read the bytes of its response, if there is such a place."""
+    response = unread_response(stream)
+    if response is None:
+        return
+    if hasattr(response, "iter_bytes"):  # httpx
         response.iter_bytes = _heard(response.iter_bytes, fold)
         response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
-        return True
-    return False
+    else:  # urllib3
+        response.stream = _heard(response.stream, fold)
 
 
 def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[..., Iterator[bytes]]:
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-        feed = fold._feed
+        feed = fold._feed_bytes
         try:
             for piece in read(*args, **kwargs):
                 feed(piece)
@@ -170,21 +185,40 @@ def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[
 
 
 def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -> Callable[..., AsyncIterator[bytes]]:
-    async def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
-        feed = fold._feed
-        try:
-            async for piece in read(*args, **kwargs):
-                feed(piece)
-                yield piece
-        except GeneratorExit:
-            fold._stop_listening()
-            raise
-        except BaseException as error:
-            fold._finish(error)
-            raise
-        fold._finish()
+    def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
+        return _HeardAsync(read(*args, **kwargs), fold)
 
     return pieces
+
+
+class _HeardAsync:
+    """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold) -> None:
+        self._pieces = pieces
+        self._next = pieces.__anext__
+        self._fold = fold
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            piece = await self._next()
+        except StopAsyncIteration:
+            self._fold._finish()
+            raise
+        except BaseException as error:
+            self._fold._finish(error)
+            raise
+        self._fold._feed_bytes(piece)
+        return piece
+
+    async def aclose(self) -> None:
+        self._fold._stop_listening()
+        close = getattr(self._pieces, "aclose", None)
+        if close is not None:
+            await close()
 
 
 # The proxies
@@ -193,11 +227,11 @@ def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -
 class _Base:
     """Looks like the stream it stands for."""
 
-    def __init__(self, stream: Any, fold: WrappedFold, heard: bool) -> None:
+    def __init__(self, stream: Any, fold: WrappedFold) -> None:
         self._cf_stream = stream
         self._cf_fold = fold
-        self._cf_heard = heard
         self._cf_items: Any = None
+        _listen(stream, fold)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -240,7 +274,7 @@ class _Proxy(_Base):
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_heard:
+        if not self._cf_fold._hears_bytes:
             self._cf_fold._feed_object(item)
         return item
 
@@ -276,7 +310,7 @@ class _AsyncProxy(_Base):
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_heard:
+        if not self._cf_fold._hears_bytes:
             self._cf_fold._feed_object(item)
         return item
 
@@ -301,3 +335,58 @@ class _AsyncProxy(_Base):
             return await self._cf_stream.aclose()
         finally:
             self._cf_fold._finish(GeneratorExit())
+
+
+class _Manager(_Base):
+    """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
+
+    def __del__(self) -> None:
+        if not self.__dict__.get("_cf_entered"):
+            super().__del__()
+
+    def __enter__(self) -> Any:
+        try:
+            entered = self._cf_stream.__enter__()
+        except BaseException as error:
+            self._cf_fold._finish(error)
+            raise
+        self._cf_entered = True
+        return _kind_of(entered)(entered, self._cf_fold)
+
+    def __exit__(self, *exc: object) -> Any:
+        try:
+            return self._cf_stream.__exit__(*exc)
+        finally:
+            self._cf_fold._finish(GeneratorExit())
+
+
+class _AsyncManager(_Base):
+    """As `_Manager`, for `async with`."""
+
+    def __del__(self) -> None:
+        if not self.__dict__.get("_cf_entered"):
+            super().__del__()
+
+    async def __aenter__(self) -> Any:
+        try:
+            entered = await self._cf_stream.__aenter__()
+        except BaseException as error:
+            self._cf_fold._finish(error)
+            raise
+        self._cf_entered = True
+        return _kind_of(entered)(entered, self._cf_fold)
+
+    async def __aexit__(self, *exc: object) -> Any:
+        try:
+            return await self._cf_stream.__aexit__(*exc)
+        finally:
+            self._cf_fold._finish(GeneratorExit())
+
+
+# By the first method that the stream has.
+_KINDS: dict[str, type[_Base]] = {
+    "__aiter__": _AsyncProxy,
+    "__iter__": _Proxy,
+    "__aenter__": _AsyncManager,
+    "__enter__": _Manager,
+}

@@ -1,0 +1,49 @@
+"""
+What lies beneath the stream of an SDK: the response of an HTTP client, as long as nothing was read from it.
+
+Its bytes say everything, also what the SDK drops or raises on. SDKs are known by their shape; none is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["unread_response", "unread_stream"]
+
+
+def unread_response(stream: Any) -> Any:
+    """
+    The response (httpx's or urllib3's) that the SDK's *stream* will read, if it has not begun to; else `None`.
+    """
+    raw: Any = getattr(stream, "_raw_stream", None)
+    for owner in (stream, raw):
+        response = getattr(owner, "response", None)
+        if getattr(response, "is_stream_consumed", True) is False and not getattr(response, "num_bytes_downloaded", 0):
+            has_both = callable(getattr(response, "iter_bytes", None)) and hasattr(response, "aiter_bytes")
+            return response if has_both else None
+    if callable(getattr(raw, "stream", None)) and callable(getattr(raw, "tell", None)):  # botocore, through urllib3
+        return raw if raw.tell() == 0 else None
+    return None
+
+
+def unread_stream(stream: Any) -> Any:
+    """
+    As `unread_response`, but only if *stream* is the SDK's own, which reads from the response and does nothing else.
+
+    A stream that somebody has wrapped, to trace or to count, has to be iterated over.
+    """
+    held = getattr(stream, "__dict__", None)
+    # A proxy that looks like the stream has another type than class.
+    if type(held) is not dict or getattr(stream, "__class__", None) is not type(stream):
+        return None
+    return unread_response(stream) if any(map(_is_own_reader, map(held.get, _READERS))) else None
+
+
+# Where the SDKs built by Stainless, by Speakeasy, and botocore keep the generator that they read through, and its name.
+_READERS = ("_iterator", "generator", "_event_generator")
+_NAMES = frozenset({"__stream__", "stream_events", "stream_events_async", "_create_raw_event_generator"})
+
+
+def _is_own_reader(generator: Any) -> bool:
+    code = getattr(generator, "gi_code", None) or getattr(generator, "ag_code", None)
+    return getattr(code, "co_name", None) in _NAMES
