@@ -39,7 +39,7 @@ from chunkfold.events import (
     UnknownEvent,
     UsageUpdate,
 )
-from chunkfold.parts import ReasoningPart, RefusalPart, TextPart, ToolCall
+from chunkfold.parts import CLASSES, AudioPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 from chunkfold.response import Diagnostic, StreamError, Usage
 
 if TYPE_CHECKING:
@@ -757,8 +757,10 @@ class Writer:
             return text[len(before) :]
         if slot.kind in CALLS:
             self.restate_call(slot, text)
-        else:
-            self.restate(slot.choice, slot.kind, text)
+        elif slot.splitter is None:
+            slot.half, text = "", self.clean(slot, text)
+            part = AudioPart(transcript=text) if slot.kind == "audio" else CLASSES[slot.kind](text=text)
+            self.replace(slot, part)
         return ""
 
     def _whole_characters(self, slot: Slot, text: str) -> str:
