@@ -245,8 +245,9 @@ def stream(
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     timer = _timer(clock)
     if output_type is not None:
-        from chunkfold.typed import TypedStream
+        from chunkfold.typed import TypedStream, prepare
 
+        prepare(folder, output_type)
         return TypedStream(folder, open_source(source), observers, timer, output_type)
     return Stream(folder, open_source(source), observers, timer)
 
@@ -324,8 +325,9 @@ def astream(
     observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     timer = _timer(clock)
     if output_type is not None:
-        from chunkfold.typed import AsyncTypedStream
+        from chunkfold.typed import AsyncTypedStream, prepare
 
+        prepare(folder, output_type)
         return AsyncTypedStream(folder, open_async_source(source), observers, timer, output_type)
     return AsyncStream(folder, open_async_source(source), observers, timer)
 

@@ -12,9 +12,9 @@ from chunkfold.limits import Limits
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from chunkfold._live import Live
+    from chunkfold._live import Document, Live
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
     from chunkfold.policy import Policy
@@ -129,6 +129,21 @@ class Folder:
         if self._response is None:
             self._decoder.settle(self._accumulator)
         return self._response or self._accumulator.snapshot()
+
+    def read_documents(self) -> None:
+        """Read answer text that is JSON while it comes. To be called before anything is fed."""
+        from chunkfold._live import Live
+
+        arguments, text, _ = self._live.asked_for if self._live is not None else (False, False, True)
+        self._live = Live(arguments=arguments, text=text, documents=True, depth=self._decoder.limits.json_depth)
+
+    def document(self, choice: int) -> Document | None:
+        """The JSON document that the answer text of a choice has come to, if such are read and text has come."""
+        return self._live.document(choice) if self._live is not None else None
+
+    def text_of(self, choice: int, indices: Iterable[int]) -> str:
+        """The text of some parts, joined."""
+        return "".join([self._accumulator.sink(choice, index).text() for index in indices])
 
     def save(self) -> bytes:
         """

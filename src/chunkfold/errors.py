@@ -5,6 +5,7 @@ Every error that chunkfold raises on its own account.
     ├── LimitExceeded       a cap of `Limits` was passed
     ├── IncompleteResponse  `Response.raise_if_incomplete()` found the message unfinished
     ├── PolicyError         a `Policy` field calls what was found an error
+    ├── OutputInvalid       the answer is not of the `output_type`
     ├── InvalidToolCall     the arguments of an unusable call were asked for
     ├── RestoreError        bytes given to `Folder.restore` are not a saved folder
     ├── UnknownDialect      no dialect has that name; also a ValueError
@@ -31,6 +32,7 @@ __all__ = [
     "InvalidToolCall",
     "LimitExceeded",
     "MissingExtra",
+    "OutputInvalid",
     "PolicyError",
     "RestoreError",
     "UnknownDialect",
@@ -114,6 +116,27 @@ class InvalidToolCall(ChunkfoldError):
         call = self.call
         size = len(call.raw_arguments)
         return f"the arguments of {call.name or call.id!r} are {call.status} ({size} characters in raw_arguments)"
+
+
+class OutputInvalid(ChunkfoldError):
+    """
+    The answer is not of the type that `output_type` named.
+
+    Attributes:
+        path: Keys and positions from the root of the answer to what is wrong; `()` if it is not JSON.
+        response: The whole response; its `text` is the answer.
+        reason: What is wrong there.
+    """
+
+    def __init__(self, path: Sequence[str | int], response: Response, reason: str = "not of the type") -> None:
+        super().__init__(path, response, reason)
+        self.path = tuple(path)
+        self.response = response
+        self.reason = reason
+
+    def __str__(self) -> str:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return f"{self.reason} (at {place.removeprefix('.')})" if place else self.reason
 
 
 class RestoreError(ChunkfoldError):

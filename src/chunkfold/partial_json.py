@@ -149,6 +149,7 @@ class PartialJSON(Generic[Event]):
         "_base",
         "_bases",
         "_closer",
+        "_cut",
         "_depth",
         "_done",
         "_held",
@@ -239,6 +240,7 @@ class PartialJSON(Generic[Event]):
 
         self._shown: Any = UNSET
         self._seen = 0  # the offset when `_shown` was made
+        self._cut: Path | None = None  # `open_string` when the text turned out to be wrong
         self._joined = ""  # the first `_joined_count` of `_joined_parts`
         self._joined_parts = self._parts
         self._joined_count = 0
@@ -262,6 +264,23 @@ class PartialJSON(Generic[Event]):
     def is_complete(self) -> bool:
         """Whether the text so far is a whole JSON text. A number alone is complete only after a space or `close`."""
         return self.error is None and not self._stack and bool(self._root) and self._state in (_AFTER, _CLOSED)
+
+    @property
+    def open_string(self) -> Path | None:
+        """The path of the string in `value` that is not complete; `None` if all strings in it are."""
+        if self._state >= _FAILED:
+            return self._cut
+        if self._state not in _GROWING:
+            return None
+        path: list[str | int] = []
+        if self._stack:
+            path.append(self._key if self._closer == "}" else len(self._top))
+        inner = self._top
+        for container in reversed(self._stack[1:]):
+            place = _place(container, inner)
+            path.append(len(container) - 1 if place == -1 and isinstance(container, list) else place)
+            inner = container
+        return tuple(reversed(path))
 
     def feed(self, text: str) -> Sequence[Event]:
         """
@@ -353,6 +372,7 @@ class PartialJSON(Generic[Event]):
 
     def _fail(self, position: int, reason: str) -> None:
         self._shown = self._copy()
+        self._cut = self.open_string
         self._state = _FAILED
         self.error = JSONFault(position, reason)
 

@@ -51,7 +51,7 @@ def test_a_case_survives_a_restart_anywhere(path):
     case = load_case(path)
     body = body_of(case)
     wanted = (len(body) if len(body) <= SMALL else 100) if DEEP else PLACES
-    step = max(1, len(body) // wanted)
+    step = max(1, len(body) // max(1, wanted))
     options = {"live_arguments": True, "live_text": True, **(case.get("options") or {})}
     check(body, range(len(body) % step, len(body), step), **options)
 

@@ -1,0 +1,295 @@
+"""
+Read-only views of JSON that is still arriving, with the fields of a type.
+
+A view looks at the value so far when an attribute is read; nothing is copied and nothing converted. Which fields a type
+has, and under which keys, is found out once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import msgspec
+from msgspec import UNSET
+
+if TYPE_CHECKING:
+    from chunkfold.partial_json import Path
+
+__all__ = ["Field", "Partial", "Shape", "candidates", "chosen", "is_pydantic", "members", "shape_of"]
+
+
+class Field(NamedTuple):
+    """A field of a type."""
+
+    keys: tuple[str, ...]
+    """The keys under which JSON may have it; the first one that is there counts."""
+    hint: Any
+
+
+class Shape(NamedTuple):
+    """What is known of a type with fields."""
+
+    cls: type
+    fields: dict[str, Field]
+    tags: dict[str, tuple[Any, ...]]
+    """Keys that tell this type from others, with the values that they then have."""
+
+
+_SHAPES: dict[type, Shape] = {}
+
+
+def shape_of(cls: type) -> Shape:
+    """
+    The shape of a msgspec struct, a dataclass or a pydantic model.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    shape = _SHAPES.get(cls)
+    if shape is None:
+        shape = _SHAPES[cls] = _shape(cls)
+    return shape
+
+
+def _shape(cls: type) -> Shape:
+    if not _has_fields(cls):
+        name = getattr(cls, "__name__", repr(cls))
+        raise TypeError(f"output_type must be a msgspec struct, a dataclass or a pydantic model, not {name}")
+    fields = _pydantic_fields(cls) if is_pydantic(cls) else _plain_fields(cls)
+    tags = {field.keys[0]: values for field in fields.values() if (values := _literal_values(field.hint))}
+    if issubclass(cls, msgspec.Struct):
+        config = cls.__struct_config__
+        if config.tag is not None and config.tag_field is not None:
+            tags[config.tag_field] = (config.tag,)
+    return Shape(cls, fields, tags)
+
+
+def is_pydantic(cls: Any) -> bool:
+    """Whether pydantic made that class."""
+    return isinstance(cls, type) and hasattr(cls, "__pydantic_validator__")
+
+
+def _has_fields(hint: Any) -> bool:
+    return isinstance(hint, type) and (
+        (issubclass(hint, msgspec.Struct) and not hint.__struct_config__.array_like)
+        or dataclasses.is_dataclass(hint)
+        or is_pydantic(hint)
+    )
+
+
+def _plain_fields(cls: Any) -> dict[str, Field]:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    if issubclass(cls, msgspec.Struct):
+        keys = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        return {name: Field((key,), hints[name]) for name, key in keys}
+    return {field.name: Field((field.name,), hints[field.name]) for field in dataclasses.fields(cls) if field.init}
+
+
+def _pydantic_fields(cls: Any) -> dict[str, Field]:
+    fields = getattr(cls, "__pydantic_fields__", None) or cls.model_fields
+    config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", {})
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    out = {}
+    for name, field in fields.items():
+        alias = field.validation_alias or field.alias
+        keys = [alias] if isinstance(alias, str) else [key for key in getattr(alias, "choices", ()) if type(key) is str]
+        if not keys or by_name:
+            keys.append(name)
+        out[name] = Field(tuple(keys), field.annotation)
+    return out
+
+
+# Types
+
+
+def members(hint: Any) -> list[Any]:
+    """The types that *hint* allows, without what is only said about them."""
+    hint = _bare(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return [member for part in typing.get_args(hint) for member in members(part)]
+    return [hint]
+
+
+def _bare(hint: Any) -> Any:
+    """*hint* without `Annotated`, aliases and the like."""
+    while True:
+        if typing.get_origin(hint) in (typing.Annotated, typing.Required, typing.NotRequired, typing.Final):
+            hint = typing.get_args(hint)[0]
+        elif hasattr(hint, "__supertype__"):  # NewType
+            hint = hint.__supertype__
+        elif type(hint).__name__ == "TypeAliasType":
+            hint = hint.__value__
+        else:
+            return hint
+
+
+def _literal_values(hint: Any) -> tuple[Any, ...]:
+    """The values of a field that can have no others."""
+    values: list[Any] = []
+    for member in members(hint):
+        if typing.get_origin(member) is not typing.Literal:
+            return ()
+        values += typing.get_args(member)
+    return tuple(values)
+
+
+def candidates(hint: Any) -> list[Shape]:
+    """The shapes that an object of that type may have."""
+    return [shape_of(member) for member in members(hint) if _has_fields(member)]
+
+
+def chosen(shapes: list[Shape], value: Mapping[str, Any], growing: Path | None = None) -> Shape | None:
+    """The one shape that the tags in *value* leave; `None` while there may be several. A growing tag is not known."""
+    if len(shapes) == 1:
+        return shapes[0]
+    open_key = growing[0] if growing is not None and len(growing) == 1 else None
+    known = False
+    left = []
+    for shape in shapes:
+        told = [key for key in shape.tags if key in value and key != open_key]
+        if all(value[key] in shape.tags[key] for key in told):
+            left.append(shape)
+            known = known or bool(told)
+    return left[0] if len(left) == 1 and known else None
+
+
+def _item_hint(hint: Any, place: int) -> Any:
+    """The type of an item of a list of that type."""
+    hints = []
+    for member in members(hint):
+        origin, args = typing.get_origin(member), typing.get_args(member)
+        if (
+            not isinstance(origin, type)
+            or not issubclass(origin, Collection)
+            or issubclass(origin, Mapping)
+            or not args
+        ):
+            continue
+        if issubclass(origin, tuple) and args[-1] is not Ellipsis:
+            if place < len(args):
+                hints.append(args[place])
+        else:
+            hints.append(args[0])
+    return typing.Union[tuple(hints)] if hints else Any  # noqa: UP007 - of a number that is not known here
+
+
+def _value_hint(hint: Any) -> Any:
+    """The type of a value of a mapping of that type."""
+    hints = []
+    for member in members(hint):
+        origin, args = typing.get_origin(member), typing.get_args(member)
+        if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
+            hints.append(args[1])
+    return typing.Union[tuple(hints)] if hints else Any  # noqa: UP007 - of a number that is not known here
+
+
+# Views
+
+
+def _view(hint: Any, value: Any, growing: Path | None) -> Any:
+    """*value* as it may be looked at. *growing* is where, inside it, a string is not complete."""
+    if isinstance(value, dict):
+        shape = chosen(candidates(hint), value, growing)
+        return (
+            Partial(shape, value, growing) if shape is not None else PartialMapping(_value_hint(hint), value, growing)
+        )
+    return PartialList(hint, value, growing) if isinstance(value, list) else value
+
+
+def _inside(growing: Path | None, step: str | int) -> Path | None:
+    return growing[1:] if growing and growing[0] == step else None
+
+
+class Partial:
+    """A view of an object. Its attributes are the fields of the type, and nothing else."""
+
+    __slots__ = ("__growing", "__shape", "__value")
+
+    def __init__(self, shape: Shape, value: dict[str, Any], growing: Path | None) -> None:
+        object.__setattr__(self, "_Partial__shape", shape)
+        object.__setattr__(self, "_Partial__value", value)
+        object.__setattr__(self, "_Partial__growing", growing)
+
+    def __getattr__(self, name: str) -> Any:
+        field = self.__shape.fields.get(name)
+        if field is None:
+            raise AttributeError(f"{self.__shape.cls.__name__} has no field {name!r}")
+        for key in field.keys:
+            if key in self.__value:
+                return _view(field.hint, self.__value[key], _inside(self.__growing, key))
+        return UNSET
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError("a view of an answer that is still coming cannot be changed")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a view of an answer that is still coming cannot be changed")
+
+    def __dir__(self) -> list[str]:
+        return list(self.__shape.fields)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Partial):
+            return NotImplemented
+        return self.__shape.cls is other.__shape.cls and bool(self.__value == other.__value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        there = [name for name, field in self.__shape.fields.items() if any(key in self.__value for key in field.keys)]
+        return f"<partial {self.__shape.cls.__name__}: {', '.join(there) or 'nothing yet'}>"
+
+
+class PartialList(Sequence[Any]):
+    """A view of a list that may still grow."""
+
+    __slots__ = ("_growing", "_hint", "_value")
+
+    def __init__(self, hint: Any, value: list[Any], growing: Path | None) -> None:
+        self._hint = hint
+        self._value = value
+        self._growing = growing
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __getitem__(self, place: Any) -> Any:
+        places = range(len(self._value))[place]
+        if isinstance(places, range):
+            return [self[single] for single in places]
+        return _view(_item_hint(self._hint, places), self._value[places], _inside(self._growing, places))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, (list, tuple, PartialList)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<partial list of {len(self)}>"
+
+
+class PartialMapping(Mapping[str, Any]):
+    """A view of an object without a type, or whose type is not known yet."""
+
+    __slots__ = ("_growing", "_hint", "_value")
+
+    def __init__(self, hint: Any, value: dict[str, Any], growing: Path | None) -> None:
+        self._hint = hint
+        self._value = value
+        self._growing = growing
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._value)
+
+    def __getitem__(self, key: str) -> Any:
+        return _view(self._hint, self._value[key], _inside(self._growing, key))
+
+    def __repr__(self) -> str:
+        return f"<partial object: {', '.join(self) or 'nothing yet'}>"

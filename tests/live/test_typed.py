@@ -1,0 +1,451 @@
+"""Typed partials: what there is of an answer of a type, and the whole one, for structs, dataclasses and models."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import subprocess
+import sys
+from typing import Annotated, Any, Literal, Optional
+
+import msgspec
+import pytest
+
+from chunkfold import UNSET, OutputInvalid, astream, stream
+from chunkfold.events import TextDelta, TextPathDelta
+from chunkfold.typed import AsyncTypedStream, TypedStream
+
+pydantic = pytest.importorskip("pydantic")
+
+
+# The same three types made in three ways.
+
+
+class StructCat(msgspec.Struct, tag="cat", tag_field="kind"):
+    name: str
+    lives: int = 9
+
+
+class StructCatfish(msgspec.Struct, tag="catfish", tag_field="kind"):
+    name: str
+    depth: float | None = None
+
+
+class StructOwner(msgspec.Struct):
+    name: str
+    email: str | None = None
+
+
+class StructHome(msgspec.Struct):
+    title: str
+    owner: StructOwner
+    pets: list[StructCat | StructCatfish] = []
+    tags: dict[str, list[str]] = {}
+    note: Optional[str] = None  # noqa: UP045 - the older form is to work as well
+    floors: int = 1
+
+
+@dataclasses.dataclass
+class DataCat:
+    kind: Literal["cat"]
+    name: str
+    lives: int = 9
+
+
+@dataclasses.dataclass
+class DataCatfish:
+    kind: Literal["catfish"]
+    name: str
+    depth: float | None = None
+
+
+@dataclasses.dataclass
+class DataOwner:
+    name: str
+    email: str | None = None
+
+
+@dataclasses.dataclass
+class DataHome:
+    title: str
+    owner: DataOwner
+    pets: list[DataCat | DataCatfish] = dataclasses.field(default_factory=list)
+    tags: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    note: Optional[str] = None  # noqa: UP045
+    floors: int = 1
+
+
+class ModelCat(pydantic.BaseModel):
+    kind: Literal["cat"]
+    name: str
+    lives: int = 9
+
+
+class ModelCatfish(pydantic.BaseModel):
+    kind: Literal["catfish"]
+    name: str
+    depth: float | None = None
+
+
+class ModelOwner(pydantic.BaseModel):
+    name: str
+    email: str | None = None
+
+
+class ModelHome(pydantic.BaseModel):
+    title: str
+    owner: ModelOwner
+    pets: list[Annotated[ModelCat | ModelCatfish, pydantic.Field(discriminator="kind")]] = []
+    tags: dict[str, list[str]] = {}
+    note: Optional[str] = None  # noqa: UP045
+    floors: int = 1
+
+
+@pydantic.dataclasses.dataclass
+class ModelDataHome:
+    title: str
+    owner: ModelOwner
+    pets: list[ModelCat | ModelCatfish] = dataclasses.field(default_factory=list)
+    tags: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    note: Optional[str] = None  # noqa: UP045
+    floors: int = 1
+
+
+HOMES = [StructHome, DataHome, ModelHome, ModelDataHome]
+FISH = {StructHome: StructCatfish, DataHome: DataCatfish, ModelHome: ModelCatfish, ModelDataHome: ModelCatfish}
+CAT = {StructHome: StructCat, DataHome: DataCat, ModelHome: ModelCat, ModelDataHome: ModelCat}
+
+WHOLE = {
+    "title": "Lake house",
+    "owner": {"name": "Ada", "email": None},
+    "pets": [{"kind": "catfish", "name": "Bob", "depth": 2.5}, {"kind": "cat", "name": "Tom"}],
+    "tags": {"old": ["a", "b"]},
+    "floors": 12,
+}
+
+
+def chat(text):
+    choice = {"index": 0, "delta": {"content": text}}
+    return b"data: %s\n\n" % json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
+
+
+def pieces_of(text, size=1):
+    return [chat(text[at : at + size]) for at in range(0, len(text), size)]
+
+
+def partial_after(text, output_type):
+    """The partial value when that much of the answer has come."""
+    events = stream(pieces_of(text), output_type=output_type)
+    for _ in text:
+        while not isinstance(next(events), TextDelta):
+            pass
+    return events.partial()
+
+
+def output_of(text, output_type):
+    with stream(pieces_of(text, 7), output_type=output_type) as events:
+        for _ in events:
+            pass
+        return events.output()
+
+
+@pytest.mark.parametrize("home", HOMES)
+class TestEveryKind:
+    def test_nothing_has_come(self, home):
+        view = partial_after("{", home)
+        assert view.title is UNSET
+        assert view.owner is UNSET
+        assert view.pets is UNSET
+
+    def test_a_string_grows(self, home):
+        assert partial_after('{"title": "', home).title == ""
+        assert partial_after('{"title": "La', home).title == "La"
+
+    def test_a_number_waits_until_it_is_sure(self, home):
+        assert partial_after('{"floors": 1', home).floors is UNSET
+        assert partial_after('{"floors": 12,', home).floors == 12
+
+    def test_nested(self, home):
+        view = partial_after('{"owner": {"name": "A', home)
+        assert view.owner.name == "A"
+        assert view.owner.email is UNSET
+
+    def test_a_list_grows(self, home):
+        view = partial_after('{"pets": [{"kind": "cat", "name": "Tom"}, {"kind": "cat", "name": "J', home)
+        assert len(view.pets) == 2
+        assert [pet.name for pet in view.pets] == ["Tom", "J"]
+        assert view.pets[-1].name == "J"
+        assert [pet.name for pet in view.pets[:1]] == ["Tom"]
+
+    def test_a_union_is_a_mapping_until_its_tag_is_known(self, home):
+        """`cat` may become `catfish`: a tag that still grows is not known."""
+        unknown = {
+            "{": {},
+            '{"name": "B"': {"name": "B"},
+            '{"kind": "c': {"kind": "c"},
+            '{"kind": "cat': {"kind": "cat"},
+            '{"kind": "catfish': {"kind": "catfish"},
+            '{"kind": "dog"': {"kind": "dog"},
+        }
+        for text, so_far in unknown.items():
+            assert partial_after('{"pets": [' + text, home).pets[0] == so_far
+        cat = partial_after('{"pets": [{"kind": "cat"', home).pets[0]
+        fish = partial_after('{"pets": [{"kind": "catfish"', home).pets[0]
+        assert repr(cat).startswith(f"<partial {CAT[home].__name__}:")
+        assert repr(fish).startswith(f"<partial {FISH[home].__name__}:")
+        assert cat.lives is UNSET
+        assert fish.depth is UNSET
+
+    def test_a_tag_may_come_last(self, home):
+        pet = partial_after('{"pets": [{"name": "B", "kind": "cat"', home).pets[0]
+        assert pet.name == "B"
+
+    def test_mappings_grow(self, home):
+        view = partial_after('{"tags": {"old": ["a", "b', home)
+        assert dict(view.tags) == {"old": ["a", "b"]}
+
+    def test_optional(self, home):
+        assert partial_after('{"note": nul', home).note is UNSET
+        assert partial_after('{"note": null', home).note is None
+        assert partial_after('{"note": "x', home).note == "x"
+
+    def test_a_default_is_part_of_the_output_only(self, home):
+        assert partial_after('{"title": "x"}', home).floors is UNSET
+        assert output_of('{"title": "x", "owner": {"name": "y"}}', home).floors == 1
+
+    def test_output(self, home):
+        made = output_of(json.dumps(WHOLE), home)
+        assert isinstance(made, home)
+        assert made.title == "Lake house"
+        assert made.owner.email is None
+        assert isinstance(made.pets[0], FISH[home])
+        assert isinstance(made.pets[1], CAT[home])
+        assert (made.pets[0].depth, made.pets[1].lives, made.floors, made.tags) == (2.5, 9, 12, {"old": ["a", "b"]})
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"floors": "many"}, ("floors",)),
+            ({"owner": {"name": 5}}, ("owner", "name")),
+            ({"owner": {}}, ("owner", "name")),
+            ({"owner": []}, ("owner",)),
+            ({"title": None}, ("title",)),
+            ({"pets": [{"kind": "cat", "name": "Tom"}, {"kind": "cat", "name": None}]}, ("pets", 1, "name")),
+            ({"pets": {}}, ("pets",)),
+            ({"tags": {"old": "a"}}, ("tags", "old")),
+        ],
+    )
+    def test_an_invalid_end_says_where(self, home, change, path):
+        with pytest.raises(OutputInvalid) as caught:
+            output_of(json.dumps({**WHOLE, **change}), home)
+        # msgspec does not tell the keys of mappings.
+        assert tuple("old" if step == "..." else step for step in caught.value.path) == path
+        assert caught.value.response.text == json.dumps({**WHOLE, **change})
+        assert caught.value.reason in str(caught.value)
+
+    def test_a_missing_field_is_where_it_should_be(self, home):
+        with pytest.raises(OutputInvalid) as caught:
+            output_of('{"title": "x"}', home)
+        assert caught.value.path == ("owner",)
+
+    def test_an_unknown_tag_is_invalid(self, home):
+        with pytest.raises(OutputInvalid) as caught:
+            output_of(json.dumps({**WHOLE, "pets": [{"kind": "dog", "name": "Rex"}]}), home)
+        assert caught.value.path[:2] == ("pets", 0)
+
+    @pytest.mark.parametrize("text", ['{"title": "x', "Sure! Here", "[1, 2]", "", '{"title": "x"} and more'])
+    def test_an_answer_that_is_no_such_json_is_invalid(self, home, text):
+        with pytest.raises(OutputInvalid) as caught:
+            output_of(text, home)
+        assert caught.value.path == ()
+        assert caught.value.response.text == text
+
+    def test_a_view_cannot_be_changed(self, home):
+        view = partial_after('{"title": "x", "owner": {"name": "y"}, "tags": {"a": ["b"]}', home)
+        with pytest.raises(AttributeError):
+            view.title = "z"
+        with pytest.raises(AttributeError):
+            view.owner.name = "z"
+        with pytest.raises(AttributeError):
+            del view.title
+        with pytest.raises(TypeError):
+            view.tags["a"] = []
+        with pytest.raises(TypeError):
+            view.tags["a"][0] = "c"
+        with pytest.raises(AttributeError):
+            view.rooms  # noqa: B018
+        assert set(dir(view)) == {"title", "owner", "pets", "tags", "note", "floors"}
+
+    def test_a_view_stays_as_it_is(self, home):
+        text = json.dumps(WHOLE)
+        events = stream(pieces_of(text), output_type=home)
+        kept = [(events.partial(), len(events.response().text)) for _ in events]
+        for view, length in kept[:: len(kept) // 20]:
+            assert view == partial_after(text[:length], home)
+        assert kept[-1][0].pets[1].name == "Tom"
+
+    def test_the_output_is_a_new_object_at_each_use(self, home):
+        with stream(pieces_of(json.dumps(WHOLE)), output_type=home) as events:
+            list(events)
+            assert events.output() == events.output()
+            assert events.output() is not events.output()
+
+
+def test_output_before_the_end_is_wrong_use():
+    with stream(pieces_of("{}"), output_type=DataOwner) as events:
+        with pytest.raises(ValueError, match="before the end"):
+            events.output()
+        list(events)
+        with pytest.raises(OutputInvalid):
+            events.output()
+
+
+@pytest.mark.parametrize("wrong", [dict, int, list[int], "Home", 5])
+def test_an_output_type_without_fields_is_wrong_use(wrong):
+    with pytest.raises(TypeError, match="output_type must be"):
+        stream(b"", output_type=wrong)
+
+
+def test_the_asynchronous_twin():
+    async def run():
+        async with astream(pieces_of('{"name": "Ada"}'), output_type=StructOwner) as events:
+            assert isinstance(events, AsyncTypedStream)
+            seen = [events.partial().name async for event in events if isinstance(event, TextDelta)]
+            return seen, events.output()
+
+    seen, output = asyncio.run(run())
+    assert seen[:13] == [UNSET] * 9 + ["", "A", "Ad", "Ada"]
+    assert output == StructOwner("Ada")
+
+
+def test_live_text_and_output_type_go_together():
+    with stream(pieces_of('{"name": "Ada"}'), output_type=StructOwner, live_text=True) as events:
+        assert isinstance(events, TypedStream)
+        told = [event.text for event in events if isinstance(event, TextPathDelta)]
+    assert told == ["A", "d", "a"]
+    with stream(pieces_of('{"name": "Ada"}'), output_type=StructOwner) as events:
+        assert not [event for event in events if isinstance(event, TextPathDelta)]
+
+
+def test_text_before_the_document_is_no_part_of_it():
+    call = {
+        "index": 0,
+        "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+    }
+    between = b"data: %s\n\n" % json.dumps({"choices": [call]}).encode()
+    with stream([chat("Let me see."), between, chat('{"name": "Ada"}')], output_type=StructOwner) as events:
+        list(events)
+        assert events.output() == StructOwner("Ada")
+
+
+# Names under which JSON has the fields
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    first_name: str
+
+
+class Aliased(pydantic.BaseModel):
+    first_name: str = pydantic.Field(alias="firstName")
+
+
+class Chosen(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(populate_by_name=True)
+    first_name: str = pydantic.Field(validation_alias=pydantic.AliasChoices("firstName", "first"))
+
+
+@pytest.mark.parametrize("cls", [Renamed, Aliased, Chosen])
+def test_fields_are_found_under_their_names_in_json(cls):
+    assert partial_after('{"firstName": "A', cls).first_name == "A"
+    assert output_of('{"firstName": "Ada"}', cls).first_name == "Ada"
+
+
+def test_several_names_of_a_field():
+    assert partial_after('{"first": "A', Chosen).first_name == "A"
+    assert partial_after('{"first_name": "A', Chosen).first_name == "A"
+
+
+# Other unions
+
+
+@dataclasses.dataclass
+class Circle:
+    radius: float
+
+
+@dataclasses.dataclass
+class Square:
+    side: float
+
+    def __post_init__(self):
+        if self.side < 0:
+            raise ValueError("a side cannot be negative")
+
+
+@dataclasses.dataclass
+class Drawing:
+    shape: Circle | Square
+    other: int | str | Circle | None = None
+    both: tuple[Circle, ...] | None = None
+    by_name: dict[str, Circle | Square] | None = None
+
+
+def test_a_union_without_tags_stays_a_mapping_and_becomes_the_first_that_fits():
+    assert partial_after('{"shape": {"side": 2}', Drawing).shape == {"side": 2}
+    text = '{"shape": {"side": 2}, "other": {"radius": 1}, "both": [{"radius": 3}], "by_name": {"a": {"side": 4}}}'
+    assert output_of(text, Drawing) == Drawing(Square(2), Circle(1), (Circle(3),), {"a": Square(4)})
+
+
+def test_a_union_with_one_object_needs_no_tag():
+    assert partial_after('{"other": {"radius": 1}', Drawing).other.radius == 1
+    assert partial_after('{"other": "x', Drawing).other == "x"
+    assert output_of('{"shape": {"radius": 1}, "other": 5}', Drawing).other == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"shape": {"side": -1}}', ("shape",)),
+        ('{"shape": 5}', ("shape",)),
+        ('{"shape": {"radius": 1}, "other": [1]}', ("other",)),
+        ('{"shape": {"radius": 1}, "both": [{"radius": 1}, {"radius": "x"}]}', ("both", 1, "radius")),
+        ('{"shape": {"radius": 1}, "by_name": {"a": {}}}', ("by_name", "a", "radius")),
+    ],
+)
+def test_where_dataclasses_with_unions_are_invalid(text, path):
+    with pytest.raises(OutputInvalid) as caught:
+        output_of(text, Drawing)
+    # A union without tags is told as the first of its types.
+    assert caught.value.path[: len(path)] == path or caught.value.path[:-1] == path
+
+
+class Anything(msgspec.Struct):
+    value: Any
+    when: Annotated[str, "said about it"] = ""
+
+
+def test_what_has_no_type_can_be_looked_at_all_the_same():
+    view = partial_after('{"value": {"a": [{"b": "c', Anything).value
+    assert view == {"a": [{"b": "c"}]}
+    assert view["a"][0]["b"] == "c"
+    assert repr(view) == "<partial object: a>"
+    assert repr(view["a"]) == "<partial list of 1>"
+
+
+def test_half_a_character_is_json_too():
+    made = output_of('{"name": "\\ud83d"}', StructOwner)
+    assert made.name == "\ud83d"
+
+
+def test_pydantic_is_imported_only_by_who_uses_it():
+    code = (
+        "import sys, msgspec, chunkfold\n"
+        "class T(msgspec.Struct):\n    a: int\n"
+        'body = b\'data: {"choices":[{"index":0,"delta":{"content":"{}"}}]}\\n\\n\'\n'
+        "with chunkfold.stream(body.replace(b'{}', b'{\\\\\"a\\\\\":1}'), output_type=T) as events:\n"
+        "    list(events)\n"
+        "    assert events.output() == T(1)\n"
+        "assert 'pydantic' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
