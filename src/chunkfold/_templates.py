@@ -7,9 +7,10 @@ read and meant nothing but one delta to an open part, and what stands between is
 the same delta with that string. Whatever does not fit is read in full, which is the definition; and whatever was read
 in full and was not such a delta makes all templates void, since it may have changed what a delta means.
 
-Some servers vary more than the delta. A dialect may name fields whose value says nothing (padding), whose number must
-rise, and whose number is a running total: these are holes too. Numbers are not lost: before the next frame that is read
-in full the dialect catches up with the last one that fitted.
+Some servers vary more than the delta: they say the same text twice, or pad a frame with white space. Those are holes
+too: one that must hold the same string, one that must be blank. A dialect may name further fields whose value says nothing, whose number
+must rise, or whose number is a running total. Numbers are not lost: before the next frame that is read in full the
+dialect catches up with the last one that fitted.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _KEPT = 32
 _MANY = 2048
 
 # What may stand in a hole.
-_TEXT, _PADDING, _RISING, _RUNNING = range(4)
+_TEXT, _SAME, _SPACE, _PADDING, _RISING, _RUNNING = range(6)
 
 
 class _Pattern:
@@ -105,8 +106,8 @@ class Templates:
     """The templates that are in force: one for text, or one for each open tool call."""
 
     __slots__ = (
-        "_by_frame", "_frame_lengths", "_in_vain", "_keys", "_kinds", "_last", "_latest", "_longest", "_read_lengths", "_risen",
-        "_tries", "by_read", "taken",
+        "_by_frame", "_frame_lengths", "_in_vain", "_keys", "_kinds", "_last", "_latest", "_longest", "_read_lengths",
+        "_risen", "_tries", "by_read", "taken",
     )  # fmt: skip
 
     def __init__(self, frame_bytes: int | None = None) -> None:
@@ -206,13 +207,24 @@ class Templates:
     def _pattern_of(self, text: str, data: bytes, before: bytes | None) -> _Pattern | None:
         """What stays in *data*, whose delta is *text*, after the frame *before*; `None` if that cannot be told."""
         literal = _write(text)
-        at = data.find(literal)
-        # Once only: else it cannot be told which of the two is the delta. Where nothing else is escaped, no other
-        # string can be the same text in another spelling.
-        rest = data.count(b"\\") - literal.count(b"\\")
-        if at < 0 or rest or data.find(literal, at + 1) >= 0 or not data[:at].rstrip(b" ").endswith(self._keys):
+        # Where nothing else is escaped, no other string can be the same text in another spelling.
+        if data.count(b"\\") != literal.count(b"\\") * data.count(literal):
             return None
-        holes = [(at, at + len(literal), _TEXT)]
+        holes: list[tuple[int, int, int]] = []
+        at = data.find(literal)
+        while at >= 0:
+            # The same string under a key of something else: it cannot be told which of them is the delta.
+            if not data[:at].rstrip(b" ").endswith(self._keys):
+                return None
+            holes.append((at, at + len(literal), _SAME if holes else _TEXT))
+            at = data.find(literal, at + len(literal))
+        if not holes:
+            return None
+        padded = data.rstrip(b"}\n ")
+        blank = data.rfind(b" ") + 1
+        if blank > len(padded):
+            start = len(data[:blank].rstrip(b" "))
+            holes.append((start, blank, _SPACE))
         for key, kind in self._kinds:
             hole = _hole(data, key, kind)
             if kind == _RISING and hole is not None:
@@ -264,13 +276,19 @@ class Templates:
         try:
             if template.is_plain:
                 return _read_string(data[at : len(data) - len(pattern.last)])
-            text, risen = "", self._risen
+            text, literal, risen = "", b"", self._risen
             for kind, stay in pattern.holes:
                 end = data.find(stay, at) if stay else len(data) - len(pattern.last)
                 value = data[at:end]
                 at = end + len(stay)
                 if kind == _TEXT:
-                    text = _read_string(value)
+                    text, literal = _read_string(value), value
+                elif kind == _SAME:
+                    if value != literal:
+                        return None
+                elif kind == _SPACE:
+                    if value.strip(b" "):
+                        return None
                 elif kind == _RISING:
                     number = int(value) if value.isdigit() else -1
                     if number <= risen:

@@ -63,7 +63,9 @@ class OpenAIChat(Dialect):
 
     name: ClassVar[str] = "openai-chat"
     aliases: ClassVar[tuple[str, ...]] = ("mistral",)
-    delta_keys: ClassVar[tuple[str, ...]] = ("content", "arguments", "reasoning_content", "reasoning", "refusal")
+    delta_keys: ClassVar[tuple[str, ...]] = (
+        "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "text", "summary", "refusal",
+    )  # fmt: skip
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created")
     payloads: ClassVar[tuple[str, ...]] = tuple(sorted(_OBJECTS))
 
@@ -384,7 +386,7 @@ class OpenAIChat(Dialect):
                 self.w.extra(("choices", index, "logprobs", "refusal", "-"), item)
         elif isinstance(value, list):
             self.w.logprobs(index, value)
-        else:
+        elif not isinstance(value, dict) or any(value.values()):
             self.w.logprobs(index, [value])
 
 
