@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import _json
 
-__all__ = ["Value", "read_json"]
+__all__ = ["Value", "listed", "read_json", "word"]
 
 # Fields whose value may stand in a log line. All others are shown as a size.
 _FACTS = frozenset(
@@ -71,17 +71,19 @@ class Value(msgspec.Struct, frozen=True, gc=True):
                 continue
             if name not in hints:
                 raise ValueError(f"{cls.__name__} has no field {name!r}")
-            if name in cls._nested and value is not None:
-                fields[name] = cls._nested[name](value)
-            else:
-                try:
-                    fields[name] = msgspec.convert(value, hints[name])
-                except msgspec.ValidationError as error:
-                    raise ValueError(f"{cls.__name__}.{name}: {error}") from None
+            nested = cls._nested.get(name) if value is not None else None
+            try:
+                fields[name] = msgspec.convert(value, hints[name]) if nested is None else nested(value)
+            except ValueError as error:
+                raise ValueError(f"{cls.__name__}.{name}: {error}") from None
         try:
-            return cls(**fields)
+            made = cls(**fields)
         except TypeError as error:
             raise ValueError(f"{cls.__name__}: {error}") from None
+        tag = cls._tag_name
+        if tag in data and tag not in hints and data[tag] != getattr(made, tag):
+            raise ValueError(f"{cls.__name__}.{tag}: {data[tag]!r} is not {getattr(made, tag)!r}")
+        return made
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -101,6 +103,21 @@ class Value(msgspec.Struct, frozen=True, gc=True):
                 continue
             shown.append(f"{name}={_size_of(value) if name not in _FACTS else _fact(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def listed(data: Any) -> list[Any]:
+    """*data*, if it is a list. ValueError if it is not."""
+    if not isinstance(data, list):
+        raise ValueError(f"expected an array, got {type(data).__name__}")  # noqa: TRY004
+    return data
+
+
+def word(data: Any, key: str) -> Any:
+    """What *data* says that it is, if it is an object and says so in a word. ValueError if it is none."""
+    if not isinstance(data, dict):
+        raise ValueError(f"expected an object, got {type(data).__name__}")  # noqa: TRY004
+    found = data.get(key)
+    return found if isinstance(found, str) else None
 
 
 def read_json(text: str | bytes) -> Any:

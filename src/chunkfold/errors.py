@@ -87,7 +87,8 @@ class IncompleteResponse(ChunkfoldError):
             return f"the stream ended in an error: {response.error.type}: {response.error.message}"
         if response.truncated:
             return "the stream was cut before the server said that it was done"
-        bad = [call.name or call.id for call in response.tool_calls if not call.is_usable]
+        calls = [call for choice in response.choices for call in choice.tool_calls]
+        bad = [call.name or call.id for call in calls if not call.is_usable]
         return f"unusable tool calls: {bad}"
 
 

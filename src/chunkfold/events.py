@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from chunkfold._value import Value, read_json
+from chunkfold._value import Value, read_json, word
 from chunkfold.parts import Kind, Part, part_from_dict
 from chunkfold.response import Diagnostic, Ended, FinishReason, StreamError, Usage
 
@@ -371,9 +371,9 @@ def event_from_dict(data: dict[str, Any]) -> Event:
     Raises:
         ValueError: If `type` is unknown or a field is wrong.
     """
-    kind = data.get("type")
+    kind = word(data, "type")
     if kind not in CLASSES:
-        raise ValueError(f"no event has type {kind!r}")
+        raise ValueError(f"no event has type {data.get('type')!r}")
     event: Event = CLASSES[kind].from_dict(data)
     return event
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from msgspec import UNSET
 
 from chunkfold import _json
-from chunkfold._value import Value
+from chunkfold._value import Value, listed, word
 from chunkfold.errors import InvalidToolCall
 
 if TYPE_CHECKING:
@@ -269,13 +269,13 @@ def part_from_dict(data: dict[str, Any]) -> Part:
     Raises:
         ValueError: If `kind` is unknown or a field is wrong.
     """
-    kind = data.get("kind")
+    kind = word(data, "kind")
     if kind not in CLASSES:
-        raise ValueError(f"no part is of kind {kind!r}")
+        raise ValueError(f"no part is of kind {data.get('kind')!r}")
     part: Part = CLASSES[kind].from_dict(data)
     return part
 
 
 def parts_from_list(data: list[dict[str, Any]]) -> tuple[Part, ...]:
     """The parts that a list of `to_dict()` describes."""
-    return tuple(part_from_dict(item) for item in data)
+    return tuple(part_from_dict(item) for item in listed(data))

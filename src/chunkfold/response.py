@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from msgspec.structs import replace
 
 from chunkfold import _json
-from chunkfold._value import Value
+from chunkfold._value import Value, listed
 from chunkfold.errors import IncompleteResponse
 from chunkfold.parts import (
     Part,
@@ -110,6 +110,10 @@ class StreamError(Value, frozen=True, eq=False):
         if type(other) is not StreamError:
             return NotImplemented
         return self._key() == other._key()
+
+    def __ne__(self, other: object) -> bool:
+        # Without it the base class compares by identity.
+        return not self == other
 
     def __hash__(self) -> int:
         return hash((self.type, self.message, self.origin))
@@ -259,11 +263,11 @@ def _joined(parts: tuple[Part, ...], cls: type[TextPart | RefusalPart]) -> str:
 
 
 def _choices_from_list(data: list[dict[str, Any]]) -> tuple[Choice, ...]:
-    return tuple(Choice.from_dict(item) for item in data)
+    return tuple(Choice.from_dict(item) for item in listed(data))
 
 
 def _diagnostics_from_list(data: list[dict[str, Any]]) -> tuple[Diagnostic, ...]:
-    return tuple(Diagnostic.from_dict(item) for item in data)
+    return tuple(Diagnostic.from_dict(item) for item in listed(data))
 
 
 _NO_CHOICE = Choice()
