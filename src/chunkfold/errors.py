@@ -9,10 +9,20 @@ Every error that chunkfold raises on its own account.
     ├── InvalidToolCall     the arguments of an unusable call were asked for
     ├── RestoreError        bytes given to `Folder.restore` are not a saved folder
     ├── UnknownDialect      no dialect has that name; also a ValueError
-    └── MissingExtra        an optional package is not installed; also an ImportError
+    ├── MissingExtra        an optional package is not installed; also an ImportError
+    ├── CannotContinue      `Response.as_prefill()`: nothing goes on from this answer; also a ValueError
+    ├── StreamTimeout       a stream took longer than asked for; also a TimeoutError
+    │   ├── FirstOutputTimeout   until its first output
+    │   ├── IdleTimeout          between two outputs
+    │   └── TotalTimeout         with all its attempts
+    ├── TimeoutUnsupported  a source has no read timeout that could be set; also a TypeError
+    ├── LimiterTimeout      a rate limiter would have waited too long; also a TimeoutError
+    ├── RateLimitEscalation the server went on to refuse for rate limits
+    └── FallbackFailed      the fallbacks failed too; it has all causes
 
 What a provider sends never raises: it is told in the response. These are for wrong use,
-for limits, and for what the caller asked to have raised.
+for limits, and for what the caller asked to have raised. Those from `CannotContinue` on are
+raised by `chunkfold.resilience` and `as_prefill` alone.
 """
 
 from __future__ import annotations
@@ -24,17 +34,26 @@ if TYPE_CHECKING:
 
     from chunkfold.events import Event
     from chunkfold.parts import ToolCall
-    from chunkfold.response import Response
+    from chunkfold.response import Response, StreamError
 
 __all__ = [
+    "CannotContinue",
     "ChunkfoldError",
+    "FallbackFailed",
+    "FirstOutputTimeout",
+    "IdleTimeout",
     "IncompleteResponse",
     "InvalidToolCall",
     "LimitExceeded",
+    "LimiterTimeout",
     "MissingExtra",
     "OutputInvalid",
     "PolicyError",
+    "RateLimitEscalation",
     "RestoreError",
+    "StreamTimeout",
+    "TimeoutUnsupported",
+    "TotalTimeout",
     "UnknownDialect",
 ]
 
@@ -166,3 +185,119 @@ class MissingExtra(ChunkfoldError, ImportError):
 
     def __str__(self) -> str:
         return f"{self.package} is not installed: pip install 'chunkfold[{self.extra}]'"
+
+
+class CannotContinue(ChunkfoldError, ValueError):
+    """Nothing goes on from this answer, by this dialect, vendor or model. The message says why, and what helps."""
+
+    def __init__(self, dialect: str | None, model: str | None, reason: str) -> None:
+        super().__init__(dialect, model, reason)
+        self.dialect = dialect
+        self.model = model
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot continue {self.dialect or 'an unknown dialect'} with {self.model or 'this model'}: {self.reason}"
+
+
+class StreamTimeout(ChunkfoldError, TimeoutError):
+    """
+    A stream took longer than the caller allows. The source is closed.
+
+    Attributes:
+        seconds: What was allowed.
+        response: All that had come, usage too; `None` if raised where no response is made.
+    """
+
+    what = "the stream did not go on"
+
+    def __init__(self, seconds: float, response: Response | None = None) -> None:
+        super().__init__(seconds, response)
+        self.seconds = seconds
+        self.response = response
+
+    def __str__(self) -> str:
+        return f"{self.what} within {self.seconds:g} s"
+
+
+class FirstOutputTimeout(StreamTimeout):
+    """No output came in time: connecting counts, pings, comments and empty deltas do not."""
+
+    what = "no output came"
+
+
+class IdleTimeout(StreamTimeout):
+    """Output had come, and then no more in time: pings, comments and empty deltas do not count."""
+
+    what = "no further output came"
+
+
+class TotalTimeout(StreamTimeout):
+    """The stream, with all its attempts and the waits between them, took too long."""
+
+    what = "the stream was not complete"
+
+
+class TimeoutUnsupported(ChunkfoldError, TypeError):
+    """A source was to be given timeouts and has no read timeout that could be set."""
+
+    def __init__(self, source: str, remedy: str) -> None:
+        super().__init__(source, remedy)
+        self.source = source
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"no timeout can be kept while reading {self.source}: {self.remedy}"
+
+
+class LimiterTimeout(ChunkfoldError, TimeoutError):
+    """A rate limiter has no room within the time that the caller would wait. Nothing was taken from it."""
+
+    def __init__(self, key: str, wait: float, max_wait: float) -> None:
+        super().__init__(key, wait, max_wait)
+        self.key = key
+        self.wait = wait
+        self.max_wait = max_wait
+
+    def __str__(self) -> str:
+        name = f" for {self.key!r}" if self.key else ""
+        return f"the rate limit{name} has room in {self.wait:.3g} s, later than the {self.max_wait:g} s allowed"
+
+
+class RateLimitEscalation(ChunkfoldError):
+    """
+    The server refused for rate limits once more than is waited for: time to ask another model.
+
+    Attributes:
+        hits: How often it refused.
+        retry_after: The seconds that it asked for last; `None` if it did not say.
+        response: All that had come.
+    """
+
+    def __init__(self, hits: int, retry_after: float | None, response: Response | None = None) -> None:
+        super().__init__(hits, retry_after, response)
+        self.hits = hits
+        self.retry_after = retry_after
+        self.response = response
+
+    def __str__(self) -> str:
+        return f"refused {self.hits} times for rate limits"
+
+
+class FallbackFailed(ChunkfoldError):
+    """
+    The stream failed and so did every fallback.
+
+    Attributes:
+        causes: What each of them failed with, the stream's own first. `exception` of each has what was raised.
+        response: All that had come and was handed out, else the response of the last fallback.
+    """
+
+    def __init__(self, causes: Sequence[StreamError], response: Response | None = None) -> None:
+        super().__init__(causes, response)
+        self.causes = tuple(causes)
+        self.response = response
+
+    def __str__(self) -> str:
+        told = "; then ".join(str(cause.message or cause.type) for cause in self.causes)
+        return f"the stream and its fallback failed: {told}"
