@@ -1,0 +1,134 @@
+"""
+For dialects that tell everything more than once: parts that come in pieces and are stated whole later, and numbered
+events that come again. A snapshot confirms, fills or replaces; it never appends.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import msgspec
+
+from chunkfold import _json
+from chunkfold.dialects._writer import CALLS
+from chunkfold.parts import CLASSES, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.dialects._writer import Writer
+
+__all__ = ["Piece", "Sequence", "news"]
+
+# Pieces of text are joined when there are this many: short strings cost ten times their text in memory.
+_MANY = 2048
+# A jump of the numbers that is wider than this is no sequence.
+_JUMP = 10_000
+
+
+class Piece(msgspec.Struct, eq=False):
+    """A part in the making, with what was told of it so far."""
+
+    slot: Any
+    """The writer's slot."""
+    fields: dict[str, Any] = {}
+    """Further fields of the part, for the dialect to compare."""
+    _pieces: list[str] = []
+    _chunks: list[str] = []
+    _cited: set[str] = set()
+    _has_logprobs: bool = False
+
+    def text(self) -> str:
+        """The text so far; the last delta where each is the whole text."""
+        return self.slot.whole or "".join(self._chunks) + "".join(self._pieces)
+
+    def delta(self, w: Writer, text: str) -> None:
+        """More text."""
+        self._pieces.append(text)
+        if len(self._pieces) > _MANY:
+            self._chunks.append("".join(self._pieces))
+            self._pieces.clear()
+        w.delta(self.slot, text)
+
+    def state(self, w: Writer, text: Any) -> None:
+        """The whole text: it confirms, goes on with or replaces what came. Nothing is nothing."""
+        before = self.text()
+        if not isinstance(text, str) or text in ("", before):
+            return
+        slot = self.slot
+        self._chunks, self._pieces = [], [text]
+        if text.startswith(before) and not slot.whole and (slot.open or slot.splitter is not None):
+            w.delta(slot, text[len(before) :])
+        elif slot.splitter is None:
+            slot.half, text = "", w.clean(slot, text)
+            if slot.kind in CALLS:
+                w.replace(slot, ToolCall(raw_arguments=text, server_side=slot.kind == "server_tool_call"))
+            else:
+                w.replace(slot, CLASSES[slot.kind](text=text))
+
+    def cite(self, w: Writer, annotations: Any) -> None:
+        """Annotations, one or a list, each written once."""
+        new = {}
+        for annotation in annotations if isinstance(annotations, list) else [annotations]:
+            if annotation:
+                new[_json.encode(annotation)] = annotation
+        w.annotations(self.slot.choice, self.slot, [new[key] for key in new if key not in self._cited])
+        self._cited.update(new)
+
+    def logprobs(self, w: Writer, tokens: Any, *, whole: bool = False) -> None:
+        """New tokens; or all of them, which are only news if none came before."""
+        if isinstance(tokens, list) and tokens and not (whole and self._has_logprobs):
+            self._has_logprobs = True
+            w.logprobs(self.slot.choice, tokens)
+
+
+class Sequence:
+    """
+    What came under each sequence number.
+
+    The numbers are believed as long as they rise or come again with what they came with before: servers that restart
+    them, or give all events one number, must lose nothing.
+    """
+
+    __slots__ = ("_base", "_noted", "_seen")
+
+    def __init__(self) -> None:
+        self._base = 0
+        self._noted = False
+        # Checksums by number, from the first number on; 0 for those left out. `None` if the numbers tell nothing.
+        self._seen: array[int] | None = array("I")
+
+    def has(self, w: Writer, number: Any, told: str) -> bool:
+        """True if *told* came under *number* before; else it is kept as what came."""
+        seen = self._seen
+        if seen is None or type(number) is not int:
+            return False
+        mark = crc32(told.encode("utf-8", "surrogatepass")) or 1
+        if not seen:
+            self._base = number
+        place = number - self._base
+        ahead = place - len(seen)
+        if 0 <= ahead < _JUMP:
+            if ahead:
+                seen.extend([0] * ahead)
+            seen.append(mark)
+            return False
+        if 0 <= place < len(seen) > 1 and seen[place] == mark:
+            if not self._noted:
+                self._noted = True
+                w.diagnose("repeated_event", f"event {number} came again; nothing is taken twice")
+            return True
+        self._seen = None
+        return False
+
+
+def news(known: dict[str, Any], given: Mapping[str, Any], own: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The fields that say something new, but for *own* ones; *known* has them then. An empty value erases nothing."""
+    new = {}
+    for key, value in given.items():
+        if key not in own and value is not None:
+            if key not in known or (known[key] != value and value not in ("", [], {})):
+                known[key] = new[key] = value
+    return new
