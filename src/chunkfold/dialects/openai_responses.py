@@ -1,0 +1,699 @@
+"""
+OpenAI Responses: named events about numbered output items, and a closing event that restates the whole response.
+
+Everything is told several times: in deltas, by the `done` of a part, by the `done` of its item, and by the closing
+response. The first telling makes a part; the others confirm, fill or replace it. Items are found by `output_index`,
+parts by their sub-index: GitHub Copilot draws a new `item_id` for every event, while llama.cpp sends nothing but ids.
+Inputs of built-in tools that stream as plain text become the JSON that they stand in.
+
+Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/api-reference/responses-streaming.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from chunkfold import _json
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._media import base64_bytes
+from chunkfold.dialects._snapshots import Piece, Sequence, news
+from chunkfold.dialects._words import word
+from chunkfold.parts import UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chunkfold.dialects._writer import Writer
+    from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
+    from chunkfold.response import StreamError
+
+# Fields of events that are read, and transport facts that are nobody's answer.
+_EVENT = frozenset(
+    {
+        "type", "sequence_number", "item_id", "output_index", "content_index", "summary_index", "annotation_index",
+        "command_index", "partial_image_index", "partial_image_b64", "item", "part", "delta", "text", "refusal",
+        "arguments", "input", "code", "diff", "command", "output", "annotation", "logprobs", "response", "error",
+        "message", "param", "obfuscation", "stream_id", "status", "name", "size", "quality", "background",
+        "output_format",
+    }
+)  # fmt: skip
+# Fields of the response that are facts or parts of ours; all others are kept for the native body.
+_RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
+_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
+
+# Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
+_CALLS: dict[str, tuple[str | None, bool, tuple[str, ...]]] = {
+    "function_call": (None, False, ("arguments",)), "custom_tool_call": (None, False, ("input",)),
+    "mcp_approval_request": (None, False, ("arguments",)), "computer_call": ("computer", False, ("action", "actions")),
+    "local_shell_call": ("local_shell", False, ("action",)), "shell_call": ("shell", False, ("action",)),
+    "apply_patch_call": ("apply_patch", False, ("operation",)), "mcp_call": (None, True, ("arguments",)),
+    "tool_search_call": ("tool_search", True, ("arguments",)), "mcp_list_tools": ("mcp_list_tools", True, ()),
+    "web_search_call": ("web_search", True, ("action",)), "file_search_call": ("file_search", True, ("queries",)),
+    "code_interpreter_call": ("code_interpreter", True, ("code",)), "program": ("program", True, ("code",)),
+    "image_generation_call": ("image_generation", True, ()),
+}  # fmt: skip
+_AS_TEXT = ("arguments", "input")
+# Calls without a call id: their results, if any, answer the item's id.
+_BY_ITEM_ID = ("mcp_", "web_search", "file_search", "code_interpreter", "image_generation")
+_TYPES = {"function_call": "function", "custom_tool_call": "custom"}
+
+# The JSON before an input that streams as plain text; and of one that comes whole, which is written if it never does,
+# so that the call cannot be run.
+_OPENINGS = {
+    "code_interpreter_call": '{"code":"', "program": '{"code":"', "shell_call": '{"commands":["',
+    "apply_patch_call": '{"diff":"', "computer_call": "{", "local_shell_call": "{", "tool_search_call": "{",
+}  # fmt: skip
+
+# Items that are results, and the field that holds the result.
+_RESULTS = {f"{kind}_output": "output" for kind in _CALLS} | {"tool_search_output": "tools", "program_output": "result"}
+
+# Fields of items and of their parts that have a place of their own; the others are extras of the part.
+_OWN: dict[str, frozenset[str]] = {
+    "message": frozenset({"type", "id", "role", "content"}),
+    "reasoning": frozenset({"type", "summary", "content", "encrypted_content", "signature"}),
+    **{kind: frozenset({"type", "name", "call_id", *fields}) for kind, (_, _, fields) in _CALLS.items()},
+    **{kind: frozenset({"type", "call_id", field}) for kind, field in _RESULTS.items()},
+}
+_PART = frozenset({"type", "text", "refusal", "annotations"})
+_PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
+
+# Parts of items: the list that they stand in, their kind, the field of their text.
+_PARTS: dict[str, tuple[str, Kind, str]] = {
+    "output_text": ("content", "text", "text"), "refusal": ("content", "refusal", "refusal"),
+    "reasoning_text": ("content", "reasoning", "text"), "summary_text": ("summary", "reasoning", "text"),
+}  # fmt: skip
+
+
+class _Item(msgspec.Struct, eq=False):
+    """An output item in the making."""
+
+    kind: str
+    number: int
+    place: int
+    # What is to be written before the first plain text of the input, and the fields that were in it.
+    opening: str | None
+    rest: dict[str, Any] = {}
+    id: str | None = None
+    call_id: str | None = None
+    done: bool = False
+    # The part that the item is, or that has its fields: a message's first one, but a refusal cannot have any.
+    first: Any = None
+    pieces: dict[tuple[str, Kind, int], Piece] = {}
+    fields: dict[str, Any] = {}
+    # The item as it was added; the input, result or whole of it as last stated.
+    given: dict[str, Any] = {}
+    value: Any = None
+    # By command of a shell: those that have begun, and what they printed, in pieces by stream or as the list of it.
+    commands: set[int] = set()
+    outputs: dict[int, Any] = {}
+
+
+class OpenAIResponses(Dialect):
+    """OpenAI Responses streaming, also by Azure, Bedrock, xAI, OpenRouter, LM Studio, llama.cpp and others."""
+
+    name: ClassVar[str] = "openai-responses"
+
+    @classmethod
+    def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        kind = payload.get("type") or event
+        if payload.get("object") == "response" and isinstance(payload.get("output"), list):
+            return CERTAIN
+        if not isinstance(kind, str) or not kind.startswith("response."):
+            return NO
+        return CERTAIN if kind in HANDLERS else LIKELY
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._id: str | None = None
+        self._told: StreamError | None = None
+        self._items: list[_Item] = []
+        # The item that was opened last at an index with a type, under an id, of a type.
+        self._placed: dict[tuple[int, str], _Item] = {}
+        self._ids: dict[str, _Item] = {}
+        self._last: dict[str, _Item] = {}
+        self._last_call: _Item | None = None
+        # Servers that give all items one index tell them apart by their ids.
+        self._index_reused = False
+        # The parts that text deltas have found.
+        self._found: dict[tuple[str, int | None, int], Piece] = {}
+        self._sequence = Sequence()
+        self._completed = False
+
+    def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        kind = payload.get("type")
+        if not kind and frame.event in HANDLERS:
+            kind = frame.event
+            payload = {**payload, "type": kind}
+        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is None:
+            self._other(payload, frame)
+        elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
+            handler(self, payload, frame)
+            self.w.extras(payload, _EVENT)
+
+    def done(self) -> None:
+        """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""
+
+    def close(self) -> None:
+        for item in self._items:
+            if item.outputs and not item.done:
+                content: list[Any] = []
+                for out in item.outputs.values():
+                    content += out if isinstance(out, list) else [{name: "".join(out[name]) for name in out}]
+                self.w.update(item.first.slot, extra={"content": content})
+            elif item.kind in _CALLS and not item.done and not item.first.text():
+                # A call whose input never came whole. In a completed response its start was all; else it was cut.
+                if self._completed:
+                    self._finish(item, item.given, b"")
+                elif item.first.slot.kind == "tool_call":
+                    self.w.delta(item.first.slot, item.opening)
+
+    def _other(self, payload: dict[str, Any], frame: Frame) -> None:
+        """What is no event that we know: a whole response, an error, something new."""
+        kind = payload.get("type") or frame.event
+        if payload.get("object") == "response":
+            self._whole_response(payload, "completed", frame, "output")
+        elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.")):
+            self.w.ping()  # frames of the WebSocket form, which concern the connection
+        elif (error := error_in(payload) if payload.get("type") else error_body(payload)) is not None:
+            self._tell(error)
+        else:
+            self.w.unknown(word(kind), payload)
+
+    def _is_repeat(self, kind: str, payload: dict[str, Any]) -> bool:
+        """True if what must not be taken twice comes again. Snapshots that come again do no harm."""
+        delta, response = payload.get("delta"), payload.get("response")
+        id_ = response.get("id") if isinstance(response, dict) else payload.get("item_id")
+        told = _json.encode((kind, payload.get("output_index"), id_, delta))
+        return self._sequence.has(self.w, payload["sequence_number"], told) and kind in _REPEATABLE
+
+    # The response
+
+    def _created(self, payload: dict[str, Any], frame: Frame) -> None:
+        response = payload.get("response")
+        id_ = _text(response.get("id")) if isinstance(response, dict) else None
+        if self._items or self.end_seen:
+            # A proxy begins anew, or splices in another attempt: what came so far is void.
+            self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
+            self.end_seen = False
+            self._begin()
+        self._progress(payload, frame)
+
+    def _progress(self, payload: dict[str, Any], frame: Frame) -> None:
+        for _, response in self.w.objects("response", payload.get("response")):
+            self._facts(response)
+
+    def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
+        response = payload.get("response")
+        said = payload["type"].removeprefix("response.").replace("done", "completed")
+        self._whole_response(response if isinstance(response, dict) else {}, said, frame, "response", "output")
+        self.w.message(vendor=next((_VENDORS[key] for key in payload if key in _VENDORS), None))
+
+    def _whole_response(self, response: dict[str, Any], said: str, frame: Frame, *path: str) -> None:
+        """The whole response. The status in it goes before the event's own word."""
+        self._facts(response)
+        self._output(response.get("output"), frame, *path)
+        status, error = response.get("status"), response.get("error")
+        said = status if isinstance(status, str) and status in _ENDS else said
+        if (error or said == "failed") and self._told is None:
+            self._tell(read_error(error))
+        self.w.extra(("error",), error)
+        if status in ("in_progress", "queued") and len(path) == 1:
+            return  # a response that runs in the background, fetched before its end
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else details
+        self.w.finish(0, reason if said == "incomplete" and _text(reason) else said)
+        self.end_seen, self._completed = True, said == "completed"
+
+    def _facts(self, response: dict[str, Any]) -> None:
+        """Facts about the response. The last real value of every other field is kept for the native body."""
+        self._id = self._id or _text(response.get("id"))
+        self.w.message(id=response.get("id"), model=response.get("model"), created=response.get("created_at"))
+        self.w.usage(response.get("usage"))
+        self.w.extras(response, _RESPONSE)
+
+    def _output(self, output: Any, frame: Frame, *path: str) -> None:
+        """The items of the whole response: those that came before are confirmed, of the others this is all."""
+        waiting: dict[str, list[_Item]] = {}
+        for item in reversed(self._items):
+            waiting.setdefault(item.kind, []).append(item)
+        taken: set[int] = set()
+        texts: list[msgspec.Raw] | None = None
+        for place, given in self.w.objects("output", output):
+            kind = _kind(given)
+            # By id, by place, else the first one of its type: ids differ where a server draws them anew, places where
+            # it leaves items out.
+            id_, placed = _text(given.get("id")), self._placed.get((place, kind))
+            known = [self._ids.get(id_ or ""), placed, *waiting.get(kind, [])[-1:]]
+            if placed is not None and placed.id == id_:
+                known.insert(0, placed)
+            found = next((item for item in known if item and item.kind == kind and item.number not in taken), None)
+            item = found or self._open({"output_index": place}, given)
+            taken.add(item.number)
+            while waiting.get(kind) and waiting[kind][-1].number in taken:
+                waiting[kind].pop()
+            if texts is None and kind in _CALLS:
+                raw = _json.raw_at(frame.data, *path) if isinstance(output, list) else None
+                texts = msgspec.json.decode(raw or "[]", type=list[msgspec.Raw])
+            self._finish(item, given, bytes(texts[place]) if texts else b"")
+
+    # Items
+
+    def _item_added(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The start of an item. Without one in it, it says nothing."""
+        for _, given in self.w.objects("item", payload.get("item")):
+            kind, id_, index = _kind(given), _text(given.get("id")), _number(payload, "output_index")
+            item = self._ids.get(id_ or "") if index is None else self._placed.get((index, kind))
+            if item is not None and not (item.kind == kind and self._may_be(item, id_)):
+                item, self._index_reused = None, self._index_reused or index is not None
+            item = item or self._open(payload, given)
+            item.given = item.given or given
+            self._take(item, given, b"")
+
+    def _item_done(self, payload: dict[str, Any], frame: Frame) -> None:
+        for _, given in self.w.objects("item", payload.get("item")):
+            id_ = _text(given.get("id"))
+            item = self._find({**payload, "item_id": id_ or payload.get("item_id")}, _kind(given))
+            if item is None or (item.done and not self._may_be(item, id_)):
+                item = self._open(payload, given)
+            self._finish(item, given, frame.data, "item")
+
+    def _may_be(self, item: _Item, id_: str | None) -> bool:
+        return not item.id or not id_ or self._ids.get(id_) is item
+
+    def _find(self, payload: dict[str, Any], kind: str) -> _Item | None:
+        """The item of that type that an event is about: by index, by id, or the last one where it has neither."""
+        index, id_ = _number(payload, "output_index"), _text(payload.get("item_id"))
+        placed = None if index is None else self._placed.get((index, kind))
+        named = self._ids.get(id_ or "")
+        if named is not None and named.kind == kind and (placed is None or self._index_reused):
+            return named
+        return placed if index is not None or id_ else self._last.get(kind)
+
+    def _item(self, payload: dict[str, Any], kind: str) -> _Item:
+        """The item that an event is about; one that was never added is opened."""
+        found = self._find(payload, kind)
+        return found or self._open(payload, {"type": kind, "id": payload.get("item_id")})
+
+    def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> _Item:
+        """A new item, and its part unless it is a message, which has them one by one."""
+        kind, number, index = _kind(given), len(self._items), _number(payload, "output_index")
+        item = _Item(kind, number, number if index is None else index, _OPENINGS.get(kind))
+        self._items.append(item)
+        self._found.clear()
+        self._last[kind] = item
+        if index is not None:
+            self._placed[index, kind] = item
+        self._name(item, given)
+        extra = {"output_index": item.place, **news(item.fields, given, _OWN.get(kind, frozenset()))}
+        if kind in _CALLS:
+            self._open_call(item, given, extra)
+        elif kind in _RESULTS:
+            self._start(item, "server_tool_result", extra, id=item.call_id)
+        elif kind == "reasoning":
+            # A part even if no text comes: it has the encrypted reasoning, which is to be sent back.
+            self._start(item, "reasoning", extra)
+        elif kind != "message":
+            self._start(item, "unknown", given, name=kind)
+        return item
+
+    def _name(self, item: _Item, given: dict[str, Any]) -> None:
+        """Keep the ids by which later events may name the item."""
+        id_ = _text(given.get("id"))
+        item.id, item.call_id = item.id or id_, item.call_id or _text(given.get("call_id"))
+        if id_:
+            self._ids[id_] = item
+
+    def _start(self, item: _Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
+        """Open the part that the item is."""
+        item.first = Piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
+
+    def _finish(self, item: _Item, given: dict[str, Any], data: bytes, *path: str) -> None:
+        """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
+        self._take(item, given, data, *path, whole=True)
+        item.done = True
+        if item.first is None:
+            # A message that is empty or nothing but a refusal: no part has its fields.
+            for key, value in {"type": item.kind, "id": item.id, **item.fields}.items():
+                self.w.extra(("output", item.place, key), value)
+        for piece in filter(None, (item.first, *item.pieces.values())):
+            self.w.stop(piece.slot)
+
+    def _take(self, item: _Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
+        """What an item says when it is added or done."""
+        self._name(item, given)
+        if item.kind not in _OWN:
+            if whole and (not item.done or given != item.value):
+                item.value = given
+                self.w.replace(item.first.slot, UnknownPart(item.kind, given))
+            return
+        if whole and "status" not in given and item.fields.get("status") not in (None, *_ENDS):
+            given = {**given, "status": "completed"}  # llama.cpp says so only where it does not stream
+        fields = news(item.fields, given, _OWN[item.kind])
+        if item.first is not None:
+            self.w.update(item.first.slot, extra=fields)
+        if item.kind == "message":
+            self.w.message(role=given.get("role"))
+            self._list(item, given.get("content") if whole or not item.pieces else None, "output_text")
+        elif item.kind == "reasoning":
+            # The encrypted form replaces: the first one is a shorter draft.
+            fields = news(item.fields, {"encrypted": given.get("encrypted_content") or None})
+            self.w.update(item.first.slot, signature=given.get("signature"), extra=fields)
+            if whole or not item.pieces:
+                self._list(item, given.get("summary"), "summary_text")
+                self._list(item, given.get("content"), "reasoning_text")
+        elif item.kind in _RESULTS:
+            failed = True if given.get("status") == "failed" else None
+            fields = news(item.fields, {"content": given.get(_RESULTS[item.kind]), "is_error": failed})
+            fresh = {} if item.first.slot.id else {"id": item.call_id}
+            item.first.slot.id = item.call_id
+            self.w.update(item.first.slot, extra=fields, **fresh)
+        else:
+            self._take_call(item, given, data, *path, whole=whole)
+
+    # Parts of messages and of reasoning
+
+    def _list(self, item: _Item, listed: Any, default: str) -> None:
+        """The parts of an item whole: the n-th of its kind is the n-th that came."""
+        came: dict[Kind, list[Piece]] = {}
+        for (family, kind, _), piece in item.pieces.items():
+            if family == _PARTS[default][0]:
+                came.setdefault(kind, []).append(piece)
+        for place, given in enumerate(listed if isinstance(listed, list) else [listed] if listed else ()):
+            if not isinstance(given, (dict, str)):
+                self.w.extra(("output", item.place, _PARTS[default][0], place), given)
+                continue
+            part = given if isinstance(given, dict) else {"type": default, "text": given}
+            family, kind, _ = _part_row(part, default)
+            row = came.get(kind)
+            self._take_part(item, part, default, row.pop(0) if row else self._piece(item, family, kind, place))
+
+    def _part(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
+        _, default, sub = _PART_EVENTS[payload["type"]]
+        is_done = payload["type"].endswith("done")
+        for _, part in self.w.objects("part", payload.get("part")):
+            family, kind, _ = _part_row(part, default)
+            item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
+            piece = self._piece(item, family, kind, _number(payload, sub) or 0)
+            if is_done or not piece.text():
+                self._take_part(item, part, default, piece)
+            if is_done:
+                self._keep(item, piece, {"status": payload.get("status")})
+                self.w.stop(piece.slot)
+
+    def _take_part(self, item: _Item, part: dict[str, Any], default: str, piece: Piece) -> None:
+        """A part whole, or as it is at its start."""
+        _, kind, field = _part_row(part, default)
+        if kind != "unknown":
+            piece.state(self.w, part.get(field))
+            piece.cite(self.w, part.get("annotations"))
+            piece.logprobs(self.w, part.get("logprobs"), whole=True)
+            self._keep(item, piece, part)
+        elif part != piece.fields:
+            piece.fields = part
+            self.w.replace(piece.slot, UnknownPart(word(part.get("type"), default=default), part))
+
+    def _keep(self, item: _Item, piece: Piece, part: dict[str, Any]) -> None:
+        """Further fields of a part. A refusal has no place for them."""
+        fields = news(piece.fields, part, _PART)
+        if piece.slot.kind != "refusal":
+            self.w.update(piece.slot, extra=fields)
+        else:
+            for key, value in fields.items():
+                self.w.extra(("output", item.place, "content", piece.slot.number, key), value)
+
+    def _piece(self, item: _Item, family: str, kind: Kind, place: int) -> Piece:
+        """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
+        key = (family, kind, place)
+        piece = item.pieces.get(key)
+        if piece is not None:
+            return piece
+        extra: dict[str, Any] = {"summary": True} if family == "summary" else {}
+        if item.kind == "reasoning" and not item.pieces:
+            piece = item.first
+            self.w.update(piece.slot, extra=extra)
+        else:
+            extra["output_index"] = item.place
+            leads = kind == "text" and item.first is None
+            facts: dict[str, Any] = {"number": place, "id": item.id if kind == "text" else None}
+            start = {**extra, **item.fields} if leads else extra
+            piece = Piece(self.w.start(0, kind, key=(item.number, *key), extra=start, **facts))
+            if leads:
+                item.first = piece
+            elif kind == "refusal":
+                self.w.extra(("output", item.place, "content", place, "type"), "refusal")
+        item.pieces[key] = piece
+        return piece
+
+    def _text_piece(self, payload: dict[str, Any]) -> Piece:
+        """The part that an event about text is about."""
+        stem, kind, family, part_kind, sub, _ = _TEXTS[payload["type"]]
+        key = (stem, _number(payload, "output_index"), _number(payload, sub) or 0)
+        piece = self._found.get(key)
+        if piece is None:
+            piece = self._piece(self._item(payload, kind), family, part_kind, key[2])
+            if key[1] is not None and not self._index_reused:
+                self._found[key] = piece
+        return piece
+
+    def _text_event(self, payload: dict[str, Any], frame: Frame) -> None:
+        """More text or all of it, with the log-probabilities of its tokens; or an annotation."""
+        delta, logprobs = payload.get("delta"), payload.get("logprobs")
+        text, annotation = payload.get(_TEXTS[payload["type"]][5]), payload.get("annotation")
+        if not (delta or text or annotation or logprobs):
+            return
+        piece = self._text_piece(payload)
+        if isinstance(delta, str) and delta:
+            piece.delta(self.w, delta)
+        if text or annotation:
+            piece.state(self.w, text)
+            piece.cite(self.w, annotation)
+        if logprobs:
+            piece.logprobs(self.w, logprobs, whole="delta" not in payload)
+
+    # Calls
+
+    def _open_call(self, item: _Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
+        name, on_server, _ = _CALLS[item.kind]
+        if item.kind == "tool_search_call":
+            on_server = given.get("execution") != "client"
+        elif item.kind == "shell_call":
+            place = given.get("environment")
+            on_server = isinstance(place, dict) and word(place.get("type")).startswith("container")
+        extra["index"] = extra.pop("output_index")
+        kind: Kind = "server_tool_call" if on_server else "tool_call"
+        id_ = item.call_id or (item.id if item.kind.startswith(_BY_ITEM_ID) else None)
+        tool, name = _TYPES.get(item.kind, item.kind), _text(given.get("name")) or name
+        self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
+        self._last_call = item
+
+    def _take_call(self, item: _Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
+        slot, id_, name = item.first.slot, _text(given.get("call_id")), _text(given.get("name"))
+        fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
+        slot.id, slot.name = id_ or slot.id, name or slot.name
+        self.w.update(slot, **fresh)
+        field = next((field for field in _CALLS[item.kind][2] if given.get(field)), None)
+        if field is None:
+            return
+        value = given[field]
+        if not whole and not item.first.text():
+            self._begin_input(item, field, value)
+        elif whole and value != item.value:
+            item.value = value
+            text = _arguments(field, value, data, *path)
+            if given.get("status") == "incomplete" and field not in _AS_TEXT and slot.kind == "tool_call":
+                # The limit cut what the model wrote, and the server closed the object: it must not be run.
+                text = text.rstrip().removesuffix("}")
+            item.first.state(self.w, text)
+
+    def _begin_input(self, item: _Item, field: str, value: Any) -> None:
+        """What of the input came with the start: first text. An object is a draft, and its whole form follows."""
+        if field == "operation" and isinstance(value, dict):
+            item.rest = {key: rest for key, rest in value.items() if key != "diff"}
+            head = _json.encode(item.rest)[:-1]
+            value = value.get("diff")
+            item.opening = f'{head}{"," if item.rest else ""}"diff":"' if isinstance(value, str) else head
+        if isinstance(value, str) and value:
+            self._write_input(item, value)
+
+    def _write_input(self, item: _Item, text: str) -> None:
+        """More of an input. Plain text is written as the inside of a JSON string."""
+        if item.kind in _OPENINGS:
+            text = (item.opening or "") + _json.encode(text)[1:-1]
+            item.opening = None
+        item.first.delta(self.w, text)
+
+    def _input_item(self, payload: dict[str, Any]) -> _Item:
+        """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
+        kind, index = _INPUTS[payload["type"]][1], _number(payload, "output_index")
+        placed = () if index is None else (self._placed.get((index, call)) for call in _CALLS)
+        found = self._find(payload, kind) or next(filter(None, placed), None)
+        last = None if payload.get("item_id") else self._last_call
+        return found or (last if last is not None and not last.done else self._item(payload, kind))
+
+    def _input(self, payload: dict[str, Any], frame: Frame) -> None:
+        """More of an input, or all of it."""
+        field, delta = _INPUTS[payload["type"]][2], payload.get("delta")
+        value = payload.get(field)
+        if isinstance(delta, str) and delta:
+            self._write_input(self._input_item(payload), delta)
+        elif value:
+            item = self._input_item(payload)
+            self._take_call(item, {"name": payload.get("name")}, b"", whole=False)
+            is_text = item.kind in _OPENINGS
+            whole = _json.encode({**item.rest, field: value}) if is_text else _arguments(field, value, frame.data)
+            item.first.state(self.w, whole)
+
+    def _command(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A command of a shell, in pieces or, if there were none, whole. The events name no item but by its index."""
+        number, text = _number(payload, "command_index") or 0, payload.get("delta") or payload.get("command")
+        if isinstance(text, str) and text:
+            item = self._item(payload, "shell_call")
+            is_new = number not in item.commands
+            item.opening = '","' if is_new and item.commands else item.opening
+            item.commands.add(number)
+            if is_new or "delta" in payload:
+                self._write_input(item, text)
+
+    # What the server's tools do, and errors
+
+    def _progress_of(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A status; or a preview, which stands as the result until the next one, or the picture itself, comes."""
+        _, kind, status = payload["type"].split(".")
+        given = {"status": status}
+        if status == "partial_image":
+            given = {"result": payload.get("partial_image_b64"), **{name: payload.get(name) for name in _PREVIEW}}
+        item = self._item(payload, kind)
+        if not item.done:
+            self.w.update(item.first.slot, extra=news(item.fields, given))
+
+    def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
+        """What a command printed. It is held until it is whole, since a result has no pieces."""
+        item, number = self._item(payload, "shell_call_output"), _number(payload, "command_index") or 0
+        delta, output = payload.get("delta"), payload.get("output")
+        if isinstance(output, list):
+            item.outputs[number] = output
+        elif isinstance(delta, dict):
+            streams = item.outputs.setdefault(number, {})
+            for name, text in delta.items() if isinstance(streams, dict) else ():
+                streams.setdefault(name, []).append(word(text, default=""))
+
+    def _audio(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Sound, each piece base64 by itself, and its words. They belong to no item."""
+        w, delta = self.w, payload.get("delta")
+        if not delta:
+            return
+        slot = w.slot(0, "audio") or w.start(0, "audio", key="audio")
+        data = base64_bytes(delta)
+        if payload["type"].startswith("response.audio.transcript"):
+            w.delta(slot, delta)
+        elif data is not None:
+            w.data(slot, data)
+        else:
+            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", 0, slot.index)
+            w.unknown("audio", delta)
+
+    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
+        """An error, bare or nested. A `response.failed` that follows or went before tells the same one."""
+        error = error_in(payload)
+        self._tell(error or read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
+
+    def _tell(self, error: StreamError) -> None:
+        told, self._told = self._told, error
+        if told is None or (error.code, error.message) != (told.code, told.message):
+            self.w.error(error)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _kind(given: dict[str, Any]) -> str:
+    return word(given.get("type"), default="item")
+
+
+def _number(payload: dict[str, Any], key: str) -> int | None:
+    """An index, if there is one of a sensible size. llama.cpp sends none."""
+    value = payload.get(key)
+    return value if type(value) is int and abs(value) < 1 << 31 else None
+
+
+def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
+    """The list, the kind and the field of a part, by its type or, if it has none, as is usual there."""
+    return _PARTS.get(word(part.get("type"), default=default), (_PARTS[default][0], "unknown", ""))
+
+
+def _arguments(field: str, value: Any, data: bytes, *path: str) -> str:
+    """The argument text of an input: text and objects as they are, else an object with the field in it."""
+    if isinstance(value, str) and field in _AS_TEXT:
+        return value
+    text = (_json.raw_at(data, *path, field) if data else None) or _json.encode(value)
+    return text if isinstance(value, dict) or field in _AS_TEXT else f'{{"{field}":{text}}}'
+
+
+def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+    return {f"response.{stem}.{verb}": (stem, *row) for stem, row in rows.items() for verb in verbs}
+
+
+# The type of a part that has none, and the sub-index.
+_PART_EVENTS = _each(
+    ("added", "done"), content_part=("output_text", "content_index"),
+    reasoning_part=("reasoning_text", "content_index"), reasoning_summary_part=("summary_text", "summary_index"),
+)  # fmt: skip
+# The type of the item, the list and kind of the part, the sub-index, the field that states the text.
+_TEXTS = _each(
+    ("delta", "done"),
+    output_text=("message", "content", "text", "content_index", "text"),
+    refusal=("message", "content", "refusal", "content_index", "refusal"),
+    reasoning_text=("reasoning", "content", "reasoning", "content_index", "text"),
+    reasoning_summary_text=("reasoning", "summary", "reasoning", "summary_index", "text"),
+)
+_TEXTS["response.output_text.annotation.added"] = _TEXTS["response.output_text.done"]
+# The type of the item, and the field that states the input.
+_INPUTS = _each(
+    ("delta", "done"), function_call_arguments=("function_call", "arguments"),
+    custom_tool_call_input=("custom_tool_call", "input"), mcp_call_arguments=("mcp_call", "arguments"),
+    code_interpreter_call_code=("code_interpreter_call", "code"),
+    apply_patch_call_operation_diff=("apply_patch_call", "diff"),
+)  # fmt: skip
+_PINGS = ("response.compaction.compacting", "keepalive", "ping")
+_PROGRESS = {
+    **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
+    **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),
+    **_each(("in_progress", "interpreting", "completed"), code_interpreter_call=()),
+    **_each(("in_progress", "generating", "partial_image", "completed"), image_generation_call=()),
+}
+
+HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = {
+    "response.created": OpenAIResponses._created,
+    **{f"response.{verb}": OpenAIResponses._progress for verb in ("queued", "in_progress")},
+    **{f"response.{verb}": OpenAIResponses._closing for verb in (*sorted(_ENDS), "done")},
+    "response.output_item.added": OpenAIResponses._item_added,
+    "response.output_item.done": OpenAIResponses._item_done,
+    **dict.fromkeys(_PART_EVENTS, OpenAIResponses._part),
+    **dict.fromkeys(_TEXTS, OpenAIResponses._text_event),
+    **dict.fromkeys(_INPUTS, OpenAIResponses._input),
+    **{f"response.shell_call_command.{verb}": OpenAIResponses._command for verb in ("added", "delta", "done")},
+    **{f"response.shell_call_output_content.{verb}": OpenAIResponses._shell_output for verb in ("delta", "done")},
+    **dict.fromkeys(_PROGRESS, OpenAIResponses._progress_of),
+    **dict.fromkeys(("response.audio.delta", "response.audio.done"), OpenAIResponses._audio),
+    **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
+    **dict.fromkeys(_PINGS, lambda self, *_: self.w.ping()),
+    "error": OpenAIResponses._error,
+}
+
+# Events that a repeat would double, or that would void what came.
+_REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
+_UNNUMBERED = frozenset({"error", *_PINGS})
+
+OpenAIResponses.payloads = (*HANDLERS, "response")
+DIALECT = OpenAIResponses
