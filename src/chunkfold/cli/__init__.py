@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, NoReturn
 
 from chunkfold import __version__
@@ -99,6 +100,8 @@ def _fold_one(name: str, options: argparse.Namespace) -> int:
         options.dialect,
         split_think_tags=options.split_think_tags,
         cumulative_deltas=options.cumulative_deltas or None,
+        live_arguments=show.live_arguments,
+        clock=time.perf_counter if options.stats else None,
     )
     try:
         status = _follow(events, show, name)
@@ -109,7 +112,7 @@ def _fold_one(name: str, options: argparse.Namespace) -> int:
         if name != "-":
             source.close()
     response = events.response()
-    show.end(response)
+    show.end(response, events.timing())
     return status or status_of(response)
 
 
@@ -161,6 +164,7 @@ def _fold_parser() -> argparse.ArgumentParser:
     parser.add_argument("--dialect", default="auto", metavar="NAME", help="the wire dialect (default: found out)")
     parser.add_argument("--split-think-tags", action="store_true", help="take <think>...</think> for reasoning")
     parser.add_argument("--cumulative-deltas", action="store_true", help="each text is the whole text so far")
+    parser.add_argument("--stats", action="store_true", help="say when what came: on standard error, or in the JSON")
     parser.add_argument("--version", action="version", version=f"chunkfold {__version__}")
     return parser
 

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from chunkfold import _json
+from chunkfold.cli._calls import Calls
 from chunkfold.events import (
     Event,
     PartStart,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from chunkfold.cli import _File
     from chunkfold.response import Response
+    from chunkfold.timing import Timing
 
 __all__ = ["Events", "Live", "Record", "Show"]
 
@@ -39,6 +41,9 @@ _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t
 
 class Show:
     """How one source is shown."""
+
+    # Whether what comes at which path of the arguments of calls is to be told.
+    live_arguments = False
 
     def __init__(self, name: str, *, several: bool) -> None:
         self.name = name
@@ -60,15 +65,20 @@ class Show:
     def event(self, event: Event) -> None:
         """Show one event."""
 
-    def end(self, response: Response) -> None:
-        """Show the response."""
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        """Show the response, and when it came if that was asked for."""
+        if timing is not None:
+            _write(sys.stderr, "".join(f"stats: {line}\n" for line in timing.lines()))
 
 
 class Record(Show):
     """The response as one JSON object on one line."""
 
-    def end(self, response: Response) -> None:
-        _out(_json.encode(response.record(self.name)) + "\n")
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        record = response.record(self.name)
+        if timing is not None:
+            record["stats"] = timing.to_dict()
+        _out(_json.encode(record) + "\n")
 
 
 class Events(Show):
@@ -79,7 +89,7 @@ class Events(Show):
 
 
 class Live(Show):
-    """The text as it arrives; reasoning dimmed, calls named, and a closing line."""
+    """The text as it arrives; reasoning dimmed, calls named (on a terminal: filling in), and a closing line."""
 
     def __init__(self, name: str, *, several: bool) -> None:
         super().__init__(name, several=several)
@@ -90,8 +100,11 @@ class Live(Show):
         self._last_text = ""
         # What standard error has on its open line: reasoning that a text must not run into.
         self._open_line = False
+        self._in_call = False
         self._texts: set[tuple[int, int]] = set()
         self._unnamed: set[tuple[int, int]] = set()
+        self.live_arguments = self._to_person
+        self._calls = Calls(self._fill) if self._to_person else None
         if several:
             self._note(f"==> {name} <==")
 
@@ -109,6 +122,8 @@ class Live(Show):
             self._text(event.text)
         elif isinstance(event, ReasoningDelta) and event.choice == 0:
             self._aside(event.text)
+        elif self._calls is not None:
+            self._calls.event(event)
         elif isinstance(event, PartStart) and event.kind in ("tool_call", "server_tool_call"):
             if event.name:
                 self._call(event.name, event.choice)
@@ -118,9 +133,12 @@ class Live(Show):
             self._unnamed.discard((event.choice, event.index))
             self._call(event.name, event.choice)
 
-    def end(self, response: Response) -> None:
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        if self._calls is not None:
+            self._calls.close()
         if self._to_person and self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
+            self._last_text = ""
         for call in response.tool_calls:
             if not call.is_usable:
                 self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
@@ -130,6 +148,7 @@ class Live(Show):
         if response.truncated:
             self._note("! truncated: the stream ended before the server said that it was done")
         self._note(self._summary(response))
+        super().end(response, timing)
 
     def _summary(self, response: Response) -> str:
         """Model, finish reason, tokens, time to first output, rate."""
@@ -152,6 +171,9 @@ class Live(Show):
         self._last_text = text
 
     def _aside(self, text: str) -> None:
+        if self._open_line and self._in_call:
+            self._err("\n")
+        self._in_call = False
         if not self._open_line and self._last_text and self._to_person and not self._last_text.endswith("\n"):
             _out("\n")
             self._last_text = "\n"
@@ -160,6 +182,17 @@ class Live(Show):
     def _call(self, name: str, choice: int) -> None:
         if choice == 0:
             self._note(f"→ {name}()")
+
+    def _fill(self, text: str) -> None:
+        """More of a call, which goes on where it was unless something else was shown in between."""
+        if self._open_line and not self._in_call:
+            self._err("\n")
+        if self._last_text and not self._last_text.endswith("\n"):
+            _out("\n")
+            sys.stdout.flush()
+        self._last_text = ""
+        self._err(text)
+        self._in_call = True
 
     def _note(self, line: str) -> None:
         if self._open_line:
