@@ -1,0 +1,68 @@
+"""The documentation fails when it lies: its code runs, its tables agree with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import chunkfold
+from chunkfold import dialects
+from chunkfold.cli import _fold_parser
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_code_of_the_readme_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 4
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_the_readme_promises_just_two_commands_to_try_and_test():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"^make (\S+)", text, re.MULTILINE))
+    assert commands == {"demo", "test"}
+    targets = set(re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert commands <= targets
+
+
+def test_every_flag_of_the_command_is_in_the_manual_and_no_other():
+    page = (DOCS / "command.md").read_text(encoding="utf-8")
+    flags = {flag for action in _fold_parser()._actions for flag in action.option_strings if flag.startswith("--")}
+    assert {flag for flag in flags if flag not in ("--help", "--version")} == set(re.findall(r"--[a-z][a-z-]+", page))
+
+
+def test_every_diagnostic_is_explained_and_no_other():
+    page = (DOCS / "fold.md").read_text(encoding="utf-8")
+    section = page[page.index("## Diagnostics") : page.index("## Where reasonable people differ")]
+    explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert explained == diagnostic_kinds()
+
+
+def diagnostic_kinds():
+    """The kinds that the source gives, found where diagnostics are made."""
+    calls = re.compile(r"(?:diagnose|\.note|_note|Diagnostic)\(\s*\"(\w+)\"")
+    kinds = set()
+    for path in Path(chunkfold.__file__).parent.rglob("*.py"):
+        kinds |= set(calls.findall(path.read_text(encoding="utf-8")))
+    # What the lenient reader of JSON forgave is noted by its own name.
+    return kinds | {"invalid_utf8", "trailing_garbage"}
+
+
+def test_the_index_lists_every_dialect_with_its_names():
+    page = (DOCS / "dialects" / "index.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) \| ([^|]+) \|", page, re.MULTILINE))
+    assert set(listed) == set(dialects.names())
+    for name, said in listed.items():
+        assert set(re.findall(r"`([^`]+)`", said)) == {name, *dialects.get(name).aliases}
