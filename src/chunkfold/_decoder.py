@@ -87,6 +87,10 @@ class Decoder:
         self._learned_event = ""
         self._done = False
         self._suspect = self._named
+        # A payload was given to the dialect.
+        self._spoken = False
+        # The payloads, up to two, that the named dialect did not recognise.
+        self._doubtful: list[dict[str, Any]] = []
         self._held: list[tuple[Any, Frame]] = []
         self._held_bytes = 0
         self._overflow = False
@@ -285,9 +289,11 @@ class Decoder:
         except LimitExceeded as breach:
             breach.events = self._taken()
             raise
-        if self._dialect is None:
-            self._give_up()
+        if self._spoken:
+            self._end_of_body()
         else:
+            self._give_up()
+        if self._dialect is not None:
             self._dialect.close()
         writer.close()
         if error is not None:
@@ -331,7 +337,7 @@ class Decoder:
         over = self._count(len(data))
         if over:
             data = data[: len(data) - over]
-        if self._dialect is None and len(self._head) < _HEAD_BYTES:
+        if not self._spoken and len(self._head) < _HEAD_BYTES:
             self._head += data[: _HEAD_BYTES - len(self._head)]
         fresh = self._framer.idle
         frames = self._framer.feed(data)
@@ -456,7 +462,7 @@ class Decoder:
             self._error_field(rest.strip())
         elif frame.cut:
             self._writer.diagnose("frame_cut", f"the input ended inside a line, after {len(frame.data)} bytes of it")
-        elif self._dialect is None:
+        elif not self._spoken:
             self._noise = True
             self._hold(text, frame)
         elif colon and field.replace("_", "").replace("-", "").isalnum():
@@ -517,14 +523,17 @@ class Decoder:
             return
         if self._suspect:
             self._check_name(payload, frame)
-        self._dialect.decode(payload, frame)
+        if self._spoken:
+            self._dialect.decode(payload, frame)
+        else:
+            self._decode(payload, frame)
 
     def _find_dialect(self, payload: dict[str, Any], frame: Frame) -> None:
         """Pings and bare errors decide nothing and do not wait; the first payload that a dialect knows decides."""
         found = dialects.recognise(payload, frame.event)
         if found is not None:
             self._speak(found)
-            self._release(payload, frame)
+            self._decode(payload, frame)
             return
         error = error_in(payload)
         if error is not None:
@@ -557,12 +566,14 @@ class Decoder:
         if dialect is not None:
             self._templates.use(dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, dialect.running_keys)
 
-    def _release(self, payload: dict[str, Any], frame: Frame) -> None:
-        """What was held is decoded now that the dialect is known."""
+    def _decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The first payload of the dialect, after all that was held because it told none."""
+        assert self._dialect is not None  # noqa: S101 - for the type checker; set by the caller
+        self._spoken = True
         held, self._held = self._held, []
         self._head.clear()
-        assert self._dialect is not None  # noqa: S101 - for the type checker; set by the caller
         writer, careful = self._writer, self._writer.careful
+        start = len(writer.out)
         writer.careful = True  # how these were read is forgotten
         for what, where in held:
             if isinstance(what, dict):
@@ -571,6 +582,15 @@ class Decoder:
                 self._stray(where)
         writer.careful = careful
         self._dialect.decode(payload, frame)
+        writer.introduce(start)
+
+    def _end_of_body(self) -> None:
+        """A single payload that the named dialect did not recognise may be the error body of a gateway."""
+        writer = self._writer
+        if self._suspect and len(self._doubtful) == 1 and not writer.errored and not writer.finished:
+            error = error_body(self._doubtful[0])
+            if error is not None:
+                writer.error(error)
 
     def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
         """A named dialect stands even if it is wrong, but then the response says what it looks like."""
@@ -582,6 +602,8 @@ class Decoder:
         if other is not None and other.name != self._dialect.name:
             self._suspect = False
             self._writer.diagnose("dialect_mismatch", f"named {self._dialect.name}, looks like {other.name}")
+        elif len(self._doubtful) < 2:
+            self._doubtful.append(payload)
 
     def _give_up(self) -> None:
         """The end, and no dialect was found: an error body, or no stream at all."""
@@ -593,6 +615,8 @@ class Decoder:
                 writer.error(error)
                 return
         if not self._held and not self._noise:
+            if self._named:
+                writer.introduce(len(writer.out))
             return
         text = bytes(self._head).decode(errors="replace") if self._head else _json.encode(payloads)[:_HEAD_BYTES]
         writer.unknown("unrecognised", text)

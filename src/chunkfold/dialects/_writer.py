@@ -252,6 +252,12 @@ class Writer:
             facts.update(new, dialect=self._name)
             self.out.append(MessageStart(**new, dialect=self._name))
 
+    def introduce(self, at: int) -> None:
+        """State the dialect at that place in `out`, if no fact of the message has been stated yet."""
+        if not self._facts:
+            self._facts["dialect"] = self._name
+            self.out.insert(at, MessageStart(dialect=self._name))
+
     def knows(self, fact: str) -> bool:
         """True if that fact of the message was stated."""
         return fact in self._facts
