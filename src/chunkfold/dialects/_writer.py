@@ -679,6 +679,8 @@ class Writer:
         for state in self._choices.values():
             state.forget_from(from_part)
         self.finished = False
+        if reason == "attempt":
+            self.errored = False
         if from_part == 0:
             self._facts = {}
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
