@@ -632,9 +632,9 @@ class StreamAccumulator:
 
     def _extra_event(self, event: Extra) -> None:
         target: Any = self._extra
-        *way, last = event.path
+        *way, last = [step if isinstance(step, str) else _json.encode(step) for step in event.path]
         for step, following in zip(way, event.path[1:], strict=True):
-            known = target.get(str(step))
+            known = target.get(step)
             if not isinstance(known, (_Fields, _Items)) or isinstance(known, _Items) != (following == "-"):
                 # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
                 # documents.
@@ -642,12 +642,12 @@ class StreamAccumulator:
                     known = _Items(known if isinstance(known, list) else ())
                 else:
                     known = _Fields(known if isinstance(known, dict) else {})
-                target[str(step)] = known
+                target[step] = known
             target = known
         if isinstance(target, list):
             target.append(event.value)
         else:
-            target[str(last)] = event.value
+            target[last] = event.value
 
     def _diagnostic(self, event: DiagnosticEvent) -> None:
         self._diagnostics.append(event.diagnostic)
