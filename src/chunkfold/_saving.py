@@ -13,6 +13,7 @@ there, and parts are built when the next snapshot asks.
 from __future__ import annotations
 
 import re
+from array import array
 from binascii import crc32
 from collections import deque
 from collections.abc import Mapping
@@ -56,8 +57,8 @@ _LEFT_OUT: dict[type, frozenset[str]] = {
 }
 
 # Kinds of nodes. The order is part of the format.
-_LIST, _DICT, _SET, _BYTEARRAY, _DEQUE, _OBJECT, _OWN_LIST, _OWN_DICT = range(8)  # made empty, then filled
-_TUPLE, _FROZENSET, _STRUCT, _CLASS, _TEXT, _BYTES, _HALVES, _INT, _DECIMAL, _RAW, _UNSET, _OWN_TUPLE = range(8, 20)
+_LIST, _DICT, _SET, _BYTEARRAY, _DEQUE, _ARRAY, _OBJECT, _OWN_LIST, _OWN_DICT = range(9)  # made empty, then filled
+_TUPLE, _FROZENSET, _STRUCT, _CLASS, _TEXT, _BYTES, _HALVES, _INT, _DECIMAL, _RAW, _UNSET, _OWN_TUPLE = range(9, 21)
 _OF_CLASS = (_OBJECT, _OWN_LIST, _OWN_DICT)
 _EMPTY: dict[int, Callable[[], Any]] = {_LIST: list, _DICT: dict, _SET: set, _BYTEARRAY: bytearray, _DEQUE: deque}
 _KINDS: dict[type, int] = {list: _LIST, set: _SET, deque: _DEQUE, tuple: _TUPLE, frozenset: _FROZENSET}
@@ -153,6 +154,8 @@ class _Nodes:
             return self._node(value, _KINDS[kind], *map(self.ref, value))
         if kind in _KINDS:
             return self._later(value, _KINDS[kind])
+        if kind is array:
+            return self._node(value, _ARRAY, value.typecode, *value)
         if isinstance(value, (list, dict)) and _path_of(kind) is not None:
             node = _OWN_LIST if isinstance(value, list) else _OWN_DICT
             return self._later(value, node, self._class(kind, ()))
@@ -241,6 +244,8 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
         kind = node[0]
         if kind in _EMPTY:
             made[number] = _EMPTY[kind]()
+        elif kind == _ARRAY:
+            made[number] = array(node[1], node[2:])
         elif kind in _OF_CLASS:
             cls = loaded[node[1]][0]
             if issubclass(cls, (msgspec.Struct, BaseException)):

@@ -50,26 +50,28 @@ class Shown:
         row = choice.parts
         if self.moved or choice.aside or choice.aliased:
             self._lay_out(choice.all_parts(), build)
+            self._laid_out = len(row)
         elif self.dirty or self._laid_out != len(row):
             # The last choice may be all that holds the texts that are about to grow.
             self.choice = None
             for part in self.dirty:
                 if part.place < len(self._parts) and not part.hidden:
                     self._put(part, build)
-            for part in row[self._laid_out :]:
-                self._append(part, build)
+            if self._laid_out != len(row):
+                for part in row[self._laid_out :]:
+                    self._append(part, build)
+                self._laid_out = len(row)
         elif self.choice is not None:
             return self.choice
         self.dirty.clear()
-        self._laid_out = len(row)
-        made = self.choice = Choice(parts=tuple(self._parts), **self.facts)
+        parts, texts = self._parts, self._texts
+        made = self.choice = Choice(parts=tuple(parts), **self.facts)
         # What would take time in proportion to the parts when it is asked for is known here.
-        texts = self._texts
         if self._before is None:
-            self._before = "".join([self._parts[place].text for place in texts[:-1]])
+            self._before = "".join([parts[place].text for place in texts[:-1]])
         known = made.__dict__
-        known["texts"] = (self._before, self._parts[texts[-1]].text if texts else "")
-        known["tool_calls"] = tuple(self._calls.values())
+        known["texts"] = (self._before, parts[texts[-1]].text if texts else "")
+        known["tool_calls"] = tuple(self._calls.values()) if self._calls else ()
         return made
 
     def _lay_out(self, parts: list[_PartBuilder], build: Callable[[_PartBuilder], Part]) -> None:

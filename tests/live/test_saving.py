@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunkfold import Folder, Limits, Policy, dialects
-from chunkfold._saving import _MAGIC
+from chunkfold._saving import _MAGIC, _OBJECT, _STRUCT
 from chunkfold.errors import ChunkfoldError, RestoreError
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, cut, load_case
 
@@ -237,7 +237,7 @@ def test_fields_are_those_of_the_class_and_of_their_types():
 
     def other_type(content):
         for node in content[2]:
-            if node[:2] == [5, next(n for n, entry in enumerate(content[1]) if entry[1] == "Writer")]:
+            if node[:2] == [_OBJECT, next(n for n, entry in enumerate(content[1]) if entry[1] == "Writer")]:
                 node[3] = "frame"
         return content
 
@@ -247,7 +247,7 @@ def test_fields_are_those_of_the_class_and_of_their_types():
 
     def other_policy(content):
         for node in content[2]:
-            if node[:2] == [10, next(n for n, entry in enumerate(content[1]) if entry[1] == "Policy")]:
+            if node[:2] == [_STRUCT, next(n for n, entry in enumerate(content[1]) if entry[1] == "Policy")]:
                 node[2] = "run it anyway"
         return content
 
