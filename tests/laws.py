@@ -146,7 +146,9 @@ def assert_orderly(events: list[Any]) -> None:
 def assert_honest(response: Response, events: list[Any]) -> None:
     """No end is made up: what counts as said was said."""
     assert response.ended == events[-1].ended
-    told = [event.error for event in events if isinstance(event, ErrorEvent)]
+    fresh = [at for at, event in enumerate(events) if event.type == "message_reset" and event.reason == "attempt"]
+    told = [event.error for event in events[fresh[-1] if fresh else 0 :] if isinstance(event, ErrorEvent)]
+    assert (response.ended == "error") == bool(told)
     assert (response.error is None) == (not told)
     provider = any(error.origin == "provider" for error in told)
     if response.finish_reason is not None and response.finish_reason != "error":

@@ -248,9 +248,9 @@ def test_arguments_deeper_than_the_limit_are_invalid():
 
 
 def test_the_first_real_value_of_each_fact_stands():
-    response = folded(MessageStart(id="a"), MessageStart("b", "m", 5, "model"), MessageStart(model="n"), CLEAN)
+    response = folded(MessageStart(id="a"), MessageStart("b", "m", 5, "assistant"), MessageStart(model="n"), CLEAN)
     assert (response.id, response.model, response.created) == ("a", "m", 5)
-    assert response.message.role == "model"
+    assert response.message.role == "assistant"
 
 
 def test_the_latest_real_number_of_each_count_stands_and_none_is_added_to_another():
