@@ -1,0 +1,640 @@
+"""
+The course of a resilient stream, without I/O: what to do next, and what is to be handed out.
+
+One generator says step by step what has to be done (connect, read, wait, close) and is told how it went. The shells
+in `_streams`, one for threads and one for tasks, do nothing but these steps, so that both go the same way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from chunkfold._doors import _Intake
+from chunkfold._folder import Folder
+from chunkfold._observers import Observers, report
+from chunkfold.errors import (
+    FallbackFailed,
+    FirstOutputTimeout,
+    IdleTimeout,
+    LimiterTimeout,
+    LimitExceeded,
+    RateLimitEscalation,
+    StreamTimeout,
+    TotalTimeout,
+)
+from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
+from chunkfold.resilience._failures import failure_of, headers_of, http_failure, response_failure
+from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
+from chunkfold.resilience._settings import Attempt, Fallback, RateLimitRetry, Retry, Timeouts
+from chunkfold.response import Response, StreamError, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from chunkfold.events import Event
+    from chunkfold.resilience._clock import Clock
+    from chunkfold.resilience._limiters import Limiter, Permit
+    from chunkfold.resilience._settings import AttemptKind
+
+__all__ = ["CLOSE", "END", "OVERDUE", "READ", "Admit", "Connect", "Course", "Failed", "Open", "Step", "Wait"]
+
+_ERROR_BODY_BYTES = 1 << 20
+
+
+# What the shells are asked to do.
+
+
+class Connect(NamedTuple):
+    """Open a source. To be told: `Open`, `OVERDUE` or `Failed`."""
+
+    connect: Callable[[], Any]
+
+
+class Admit(NamedTuple):
+    """Ask the limiter. To be told: the permit or `Failed`."""
+
+    limiter: Limiter
+    key: str
+    tokens: float
+    max_wait: float | None
+
+
+class Wait(NamedTuple):
+    """Let so many seconds pass."""
+
+    seconds: float
+
+
+class _Mark(NamedTuple):
+    name: str
+
+
+# Read a piece. To be told: the piece, `END`, `OVERDUE` or `Failed`.
+READ = _Mark("read")
+# Close the source.
+CLOSE = _Mark("close")
+
+Step: TypeAlias = Connect | Admit | Wait | _Mark
+
+# What they may tell beside pieces.
+END = _Mark("end")
+OVERDUE = _Mark("overdue")
+
+
+class Failed(NamedTuple):
+    """The step raised."""
+
+    error: Exception
+    is_mistake: bool = False
+    """The caller's, so that nothing is tried again."""
+
+
+class Open(NamedTuple):
+    """A source was opened."""
+
+    status: int | None = None
+    headers: Any = None
+
+
+class _Ending(NamedTuple):
+    """How an attempt ended."""
+
+    failure: StreamError | None
+    exception: Exception | None = None
+    rate_limit: RateLimit | None = None
+
+
+class _Try:
+    """An attempt that runs: its folder, and what of it waits to be handed out."""
+
+    def __init__(self, folder: Folder, attempt: Attempt) -> None:
+        self.folder = folder
+        self.intake = _Intake(folder)
+        self.attempt = attempt
+        self.held: list[Event] = []
+        self.released = False
+        self.stop: MessageStop | None = None
+        self.first_output: float | None = None
+        self.permit: Permit | None = None
+
+
+class Course:
+    """What a resilient stream does and says. The shells ask `step`, do it, and `tell` how it went."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        dialect: str,
+        *,
+        clock: Clock,
+        timeouts: Timeouts | None,
+        retry: Retry | None,
+        rate_limits: RateLimitRetry | None,
+        fallbacks: tuple[Fallback, ...],
+        limiter: Limiter | None,
+        limiter_key: str,
+        limiter_tokens: float,
+        options: Mapping[str, Any],
+        observers: Observers | None,
+        on_attempt: Callable[[Attempt], object] | None,
+        on_retry: Callable[[Attempt], object] | None,
+        on_fallback: Callable[[Attempt], object] | None,
+    ) -> None:
+        self.clock = self._clock = clock
+        self._stream = Fallback(connect=connect, dialect=dialect)
+        self.timeouts = timeouts if timeouts is not None else Timeouts()
+        self._retry = retry if retry is not None else Retry(times=0)
+        self._rate_limits = rate_limits if rate_limits is not None else RateLimitRetry(times=0, escalate_after=None)
+        self._fallbacks = fallbacks
+        self._limiter = (limiter, limiter_key, limiter_tokens)
+        self._options = dict(options)
+        self._observers = observers
+        self._news = {"on_attempt": on_attempt, "on_retry": on_retry, "on_fallback": on_fallback}
+        self._reported: set[str] = set()
+
+        # Opening events are held back only where another attempt may make them void.
+        self._may_hold = bool(self._retry.times or self._rate_limits.times or fallbacks)
+        self._begun = clock.now()
+        self._deadline: float | None = None
+        self._attempts: list[Attempt] = []
+        self._try: _Try | None = None
+        # The attempt whose events were handed out last.
+        self._shown: _Try | None = None
+        self._waiting: deque[Event] = deque()
+        self._final: Response | None = None
+        self._failure: BaseException | None = None
+        self.over = False
+
+        # The time that is left for the step at hand.
+        self.is_timed = self.timeouts.any
+        self._quiet = 0.0
+        self._since = 0.0
+        self._total_is_nearer = False
+        self._is_plain = False
+
+        # A wrong name is told at once.
+        Folder(dialect, **self._options)
+        for fallback in fallbacks:
+            Folder(fallback.dialect, **self._options)
+
+        self._flow = self._run()
+        self.step: Step | None = None
+
+    # For the shells
+
+    def start(self) -> None:
+        """Find the first step."""
+        if self.step is None and not self.over:
+            self._begun = self._clock.now()
+            if self.timeouts.total is not None:
+                self._deadline = self._begun + self.timeouts.total
+            self._go(None)
+
+    def tell(self, outcome: Any) -> None:
+        """How the step went."""
+        if self.is_timed:
+            self._quiet += self._clock.now() - self._since
+        self._go(outcome)
+
+    def _go(self, outcome: Any) -> None:
+        try:
+            self.step = self._flow.send(outcome)
+        except StopIteration:
+            self.step = None
+            self.over = True
+        except BaseException as error:  # noqa: BLE001 - raised again when the last events are out
+            # A mistake of the caller or of ours, or a limit: nothing is tried again.
+            self._break(error)
+            self.step = CLOSE
+            self._flow = _nothing()
+            next(self._flow)
+
+    def plain_event(self, piece: Any) -> Event | None:
+        """The event of a piece that means one plain delta; else nothing has been done with it."""
+        now = self._try
+        if not self._is_plain or now is None or type(piece) is not bytes or not now.intake.is_sure:
+            return None
+        event = now.folder.plain_event(piece)
+        if event is not None and self.is_timed:
+            self._quiet = 0.0 if is_output(event) else self._quiet + self._clock.now() - self._since
+        return event
+
+    def patience(self) -> float | None:
+        """Seconds that the step which begins now may take; `None`: as long as it likes."""
+        if not self.is_timed:
+            return None
+        self._since = now = self._clock.now()
+        now_try = self._try
+        limit = self.timeouts.first
+        if now_try is not None and now_try.first_output is not None:
+            limit = self.timeouts.idle
+        left = None if limit is None else limit - self._quiet
+        self._total_is_nearer = False
+        if self._deadline is not None and (left is None or self._deadline - now <= left):
+            left = self._deadline - now
+            self._total_is_nearer = True
+        return left
+
+    def take(self) -> Event | None:
+        """The next event to be handed out; when there is none and the stream has failed, that is raised."""
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._failure is not None and self.over:
+            failure, self._failure = self._failure, None
+            raise failure
+        return None
+
+    @property
+    def has_news(self) -> bool:
+        """True if something is still to be handed out or raised."""
+        return bool(self._waiting) or self._failure is not None
+
+    @property
+    def may_reset(self) -> bool:
+        """True if what was handed out may be taken back."""
+        return self._retry.after_output
+
+    def cancel(self) -> None:
+        """Nobody wants more of it."""
+        if self.over and self._final is not None:
+            return
+        self._flow.close()
+        self.over = True
+        self.step = None
+        self._waiting.clear()
+        self._failure = None
+        if self._final is not None:
+            return
+        now = self._try
+        if now is not None and now.attempt.seconds is None:
+            now.folder.finish(GeneratorExit())
+            self._settle(now, _Ending(None))
+        self._finish(self._stands(), cancelled=True)
+
+    # What can be asked at any time
+
+    def response(self) -> Response:
+        """The response so far, complete once the stream is over."""
+        if self._final is not None:
+            return self._final
+        shown = self._stands()
+        if shown is None:
+            return Response()
+        response = shown.folder.snapshot()
+        if response.ended is None:
+            return response
+        return msgspec.structs.replace(response, ended=None, truncated=False, error=None)
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """All attempts so far, the running one too."""
+        running = self._try
+        if running is not None and running.attempt.seconds is None:
+            return (*self._attempts, running.attempt)
+        return tuple(self._attempts)
+
+    def usage(self) -> Usage | None:
+        """What all attempts together have cost, as far as it was reported."""
+        responses = [attempt.response for attempt in self._attempts]
+        if self._try is not None and self._try.attempt.seconds is None:
+            responses.append(self._try.folder.snapshot())
+        usages = [response.usage for response in responses if response is not None and response.usage is not None]
+        return Usage.sum(usages) if usages else None
+
+    # The course itself
+
+    def _run(self) -> Generator[Step, Any, None]:
+        """Attempt after attempt, then the fallbacks."""
+        failures = hits = 0
+        while True:
+            ending = yield from self._attempt("stream", self._stream)
+            failure = ending.failure
+            if failure is None:
+                return self._finish(self._try)
+            if not self._may_go_on(ending):
+                return self._give_up(ending)
+            if isinstance(ending.exception, TotalTimeout):
+                break
+            limit = ending.rate_limit
+            if limit is not None:
+                hits += 1
+                if self._rate_limits.escalate_after is not None and hits > self._rate_limits.escalate_after:
+                    escalation = RateLimitEscalation(hits, limit.retry_after)
+                    ending = ending._replace(exception=_because(escalation, ending))
+                    break
+                if hits > self._rate_limits.times:
+                    break
+                wait = self._rate_limits.wait(hits, limit.retry_after, self._clock.chance())
+                self._hold_limiter(wait)
+            else:
+                failures += 1
+                if failures > self._retry.times:
+                    break
+                wait = self._retry.wait(failures, self._clock.chance())
+                asked = failure.retry_after
+                if asked is not None and self._rate_limits.obey:
+                    wait = max(wait, min(asked, self._rate_limits.cap))
+            # A wait that ends behind the deadline is a wait for nothing.
+            if self._deadline is not None and self._clock.now() + wait >= self._deadline:
+                break
+            self._announce("on_retry", wait)
+            yield Wait(wait)
+        yield from self._fall_back(ending)
+        return None
+
+    def _fall_back(self, ending: _Ending) -> Generator[Step, Any, None]:
+        """Ask the fallbacks, one after the other, once each."""
+        if not self._fallbacks:
+            return self._give_up(ending)
+        assert ending.failure is not None  # noqa: S101 - who falls back has failed
+        causes = [_with_exception(ending)]
+        for fallback in self._fallbacks:
+            self._announce("on_fallback")
+            if self.timeouts.total is not None:
+                self._deadline = self._clock.now() + self.timeouts.total
+            ending = yield from self._attempt("fallback", fallback)
+            if ending.failure is None:
+                return self._finish(self._try)
+            causes.append(_with_exception(ending))
+            if not self._may_show_again():
+                break
+        return self._give_up(_Ending(ending.failure, _because(FallbackFailed(causes), ending)))
+
+    def _attempt(self, kind: AttemptKind, target: Fallback) -> Generator[Step, Any, _Ending]:
+        """One attempt, from the limiter to the end of its source."""
+        name = target.name
+        attempt = Attempt(len(self._attempts) + 1, kind, name, begun=self._clock.now() - self._begun)
+        now = self._try = _Try(Folder(target.dialect, **self._options), attempt)
+        now.released = not self._may_hold and self._shown is None
+        if now.released:
+            self._shown = now
+        if kind == "fallback":
+            before = len(self._attempts)
+            now.folder.note("fallback", f"answered by {name or 'the fallback'} after {before} failed attempts")
+        self._tell("on_attempt", attempt)
+        limiter, key, tokens = self._limiter
+        if limiter is not None:
+            key = key if target.limiter_key is None else target.limiter_key
+            left = None if self._deadline is None else max(0.0, self._deadline - self._clock.now())
+            permit = yield Admit(limiter, key, tokens, left)
+            if type(permit) is Failed:
+                return self._end(permit.error)
+            now.permit = permit
+        self._quiet = 0.0
+        opened = yield Connect(target.connect)
+        if opened is OVERDUE:
+            return self._end(self._timeout())
+        if type(opened) is Failed:
+            if opened.is_mistake:
+                raise opened.error
+            return self._end(opened.error)
+        self._is_plain = now.released and self._observers is None
+        if opened.status is not None and opened.status >= 400:
+            ending = yield from self._refused(opened)
+        else:
+            ending = yield from self._read()
+        self._is_plain = False
+        yield CLOSE
+        return ending
+
+    def _refused(self, opened: Open) -> Generator[Step, Any, _Ending]:
+        """The server answered with an error instead of a stream: read it, as far as it goes."""
+        body = bytearray()
+        while len(body) < _ERROR_BODY_BYTES:
+            piece = yield READ
+            if not isinstance(piece, (bytes, bytearray)):
+                break
+            body += piece
+        from chunkfold import _json
+
+        try:
+            said: Any = _json.decode(bytes(body))[0]
+        except ValueError:
+            said = body.decode(errors="replace")[:200]
+        error = http_failure(opened.status or 0, said, opened.headers, now=self._clock.wall())
+        return self._end(error, headers=opened.headers)
+
+    def _read(self) -> Generator[Step, Any, _Ending]:
+        """Fold the source to its end."""
+        while True:
+            piece = yield READ
+            if piece is END:
+                return self._end(None)
+            if piece is OVERDUE:
+                return self._end(self._timeout())
+            if type(piece) is Failed:
+                if piece.is_mistake:
+                    raise piece.error
+                return self._end(piece.error)
+            self._feed(piece)
+            # Something that keeps coming and gives nothing is no life.
+            left = self.patience()
+            if left is not None and left <= 0:
+                return self._end(self._timeout())
+
+    def _timeout(self) -> StreamTimeout:
+        timeouts = self.timeouts
+        if self._total_is_nearer and timeouts.total is not None:
+            return TotalTimeout(timeouts.total)
+        has_output = self._try is not None and self._try.first_output is not None
+        return IdleTimeout(timeouts.idle or 0.0) if has_output else FirstOutputTimeout(timeouts.first or 0.0)
+
+    def _feed(self, piece: Any) -> None:
+        now = self._try
+        assert now is not None  # noqa: S101 - nothing is read without an attempt
+        self._hear(now, now.intake.feed(piece))
+
+    def _hear(self, now: _Try, events: list[Event]) -> None:
+        """Events have been folded: hand them out, or hold them until they are worth it."""
+        for event in events:
+            if isinstance(event, MessageStop):
+                now.stop = event
+                continue
+            if now.first_output is None and _gives(event):
+                now.first_output = self._clock.now() - self._begun - now.attempt.begun
+            if _gives(event):
+                self._quiet = 0.0
+            if isinstance(event, Ping) and not now.released:
+                self._hand_out([event], now)
+            else:
+                now.held.append(event)
+        if now.first_output is not None:
+            self._release(now)
+        if now.released and now.held:
+            held, now.held = now.held, []
+            self._hand_out(held, now)
+
+    def _release(self, now: _Try) -> None:
+        """From here on the attempt is handed out as it comes; what was shown of another is taken back."""
+        if now.released:
+            return
+        now.released = True
+        self._is_plain = self._observers is None
+        if self._shown is not None:
+            self._waiting.append(MessageReset(0, "attempt"))
+        self._shown = now
+
+    def _hand_out(self, events: list[Event], now: _Try) -> None:
+        self._waiting.extend(events)
+        if self._observers is not None:
+            self._observers.hear(events, now.folder.snapshot)
+
+    def _end(self, how: Exception | StreamError | None, *, headers: Any = None) -> _Ending:
+        """The source of the attempt has ended, in one way or another: fold what is left and judge it."""
+        now = self._try
+        assert now is not None  # noqa: S101 - as in _feed
+        exception = how if isinstance(how, Exception) else None
+        error = how if isinstance(how, StreamError) else None
+        if exception is not None:
+            error = failure_of(exception, now=self._clock.wall())
+            headers = headers_of(exception)
+        else:
+            now.intake.end()
+        self._hear(now, now.folder.finish(error))
+        response = now.folder.snapshot()
+        failure = error or response_failure(response, invalid_calls=self._retry.invalid_calls)
+        limit = None
+        if failure is not None and not isinstance(exception, LimiterTimeout):
+            limit = rate_limit_of(failure, headers, now=self._clock.wall())
+            asked = wait_asked_for(failure, headers, now=self._clock.wall())
+            if asked is not None and asked != failure.retry_after:
+                failure = msgspec.structs.replace(failure, retry_after=asked)
+        ending = _Ending(failure, exception, limit)
+        self._settle(now, ending)
+        if isinstance(exception, StreamTimeout):
+            exception.response = response
+        return ending
+
+    def _settle(self, now: _Try, ending: _Ending) -> None:
+        """Write down what became of an attempt."""
+        response = now.folder.snapshot()
+        now.attempt = msgspec.structs.replace(
+            now.attempt,
+            seconds=self._clock.now() - self._begun - now.attempt.begun,
+            first_output=now.first_output,
+            was_shown=now.released and now.first_output is not None,
+            response=response,
+            error=ending.failure,
+            rate_limit=ending.rate_limit,
+        )
+        self._attempts.append(now.attempt)
+        usage = response.usage
+        if now.permit is not None and usage is not None and usage.total_tokens is not None:
+            now.permit.settle(usage.total_tokens)
+
+    def _may_go_on(self, ending: _Ending) -> bool:
+        """True if another attempt, or a fallback, is worth it and allowed."""
+        failure = ending.failure
+        assert failure is not None  # noqa: S101 - asked of failures alone
+        if not self._may_show_again() or isinstance(ending.exception, LimiterTimeout):
+            return False
+        if ending.rate_limit is not None and ending.rate_limit.kind == "quota":
+            return False
+        judged = self._retry.is_worth(failure) if self._retry.is_worth is not None else None
+        return failure.retryable if judged is None else judged
+
+    def _may_show_again(self) -> bool:
+        now = self._try
+        shows = self._shown is not None and self._shown.first_output is not None
+        return self._retry.after_output or not (shows or (now is not None and now.first_output is not None))
+
+    def _hold_limiter(self, seconds: float) -> None:
+        limiter, key, _ = self._limiter
+        if limiter is not None:
+            limiter.pause(key, seconds)
+
+    def _stands(self) -> _Try | None:
+        """The attempt that the response is of: the one handed out last, else the latest."""
+        return self._shown or self._try
+
+    def _give_up(self, ending: _Ending) -> None:
+        """Nothing more is tried."""
+        failure = ending.exception
+        self._finish(self._stands())
+        if failure is not None and hasattr(failure, "response") and getattr(failure, "response", None) is None:
+            failure.response = self._final
+        self._failure = failure or self._failure
+
+    def _finish(self, stands: _Try | None, *, cancelled: bool = False) -> None:
+        """The stream is over, and this attempt is what it has given."""
+        if stands is None:
+            self._final = Response(ended="cancelled" if cancelled else "eof", truncated=not cancelled)
+            if not cancelled:
+                self._waiting.append(MessageStop("eof"))
+        else:
+            response = stands.folder.snapshot()
+            if cancelled and stands.attempt.error is not None:
+                response = msgspec.structs.replace(response, ended="cancelled")
+            self._final = response
+            if not cancelled:
+                self._release(stands)
+                held, stands.held = stands.held, []
+                self._hand_out(held, stands)
+                self._waiting.append(stands.stop or MessageStop(response.ended or "eof"))
+                self._failure = stands.folder.objection
+        if self._observers is not None:
+            self._observers.done(self._final)
+
+    def _break(self, error: BaseException) -> None:
+        """What no attempt can mend."""
+        now = self._try
+        if isinstance(error, LimitExceeded) and now is not None:
+            self._hear(now, list(error.events))
+        if now is not None and now.attempt.seconds is None:
+            now.folder.finish(GeneratorExit())
+            self._settle(now, _Ending(None))
+        if self._final is None:
+            self._finish(self._stands())
+        self._failure = error
+
+    # Telling
+
+    def _announce(self, name: str, wait: float | None = None) -> None:
+        """Another attempt follows the last one: tell of that one."""
+        last = self._attempts[-1]
+        if wait is not None:
+            last = self._attempts[-1] = msgspec.structs.replace(last, wait=wait)
+        self._tell(name, last)
+
+    def _tell(self, name: str, attempt: Attempt) -> None:
+        observer = self._news[name]
+        if observer is None:
+            return
+        try:
+            observer(attempt)
+        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
+            if name not in self._reported:
+                self._reported.add(name)
+                report(name)
+
+
+def _gives(event: Event) -> bool:
+    """True if a person or program gets something from *event*: a call, a picture or a part stated whole counts too."""
+    if isinstance(event, PartStart):
+        return event.kind in _SOLID
+    return isinstance(event, PartReplace) or is_output(event)
+
+
+_SOLID = frozenset({"tool_call", "server_tool_call", "server_tool_result", "image", "audio", "file"})
+
+
+def _with_exception(ending: _Ending) -> StreamError:
+    """What an attempt failed with, and what was raised."""
+    failure = ending.failure
+    assert failure is not None  # noqa: S101 - asked of failures alone
+    if ending.exception is None or failure.exception is not None:
+        return failure
+    return msgspec.structs.replace(failure, exception=ending.exception)
+
+
+def _because(error: Any, ending: _Ending) -> Any:
+    """*error*, with what led to it behind it."""
+    error.__cause__ = ending.exception
+    return error
+
+
+def _nothing() -> Generator[Step, Any, None]:
+    yield CLOSE

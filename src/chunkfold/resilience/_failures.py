@@ -1,0 +1,158 @@
+"""
+What a client or transport raised, read into one shape and judged for another attempt.
+
+Clients and SDKs are known by the shape and the names of their errors; none is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import msgspec
+
+from chunkfold import _json
+from chunkfold.dialects._errors import retry_after_seconds, status_error
+from chunkfold.resilience._rate_limits import header
+from chunkfold.response import Response, StreamError
+
+__all__ = ["failure_of", "headers_of", "http_failure", "response_failure"]
+
+# Errors of connections that are no OSError: httpx and its kin, aiohttp, urllib3, requests, http.client, botocore, the
+# SDKs built on them, anyio and trio. A name stands for every class below it.
+_CONNECTION_ERRORS = frozenset(
+    {
+        "TransportError", "NetworkError", "TimeoutException", "RemoteProtocolError", "ReadError", "ConnectError",
+        "APIConnectionError", "ClientConnectionError", "ClientPayloadError", "ProtocolError", "ReadTimeoutError",
+        "NewConnectionError", "MaxRetryError", "IncompleteRead", "BadStatusLine", "ChunkedEncodingError",
+        "HTTPClientError", "EndpointConnectionError", "ConnectionClosedError", "ResponseStreamingError",
+        "BrokenResourceError", "EndOfStream", "ServiceUnavailable",
+    }
+)  # fmt: skip
+# Mistakes of the caller and of the machine, and certificates: asking again changes nothing.
+_LASTING = frozenset(
+    {
+        "FileNotFoundError", "PermissionError", "IsADirectoryError", "NotADirectoryError", "FileExistsError",
+        "SSLCertVerificationError", "ClientConnectorCertificateError", "CertificateError", "UnsupportedProtocol",
+        "LocalProtocolError", "InvalidURL", "StreamConsumed", "StreamClosed", "TooManyRedirects",
+    }
+)  # fmt: skip
+
+_PASSING_STATUS = frozenset({408, 425, 429})
+
+
+def failure_of(exception: BaseException, *, now: float | None = None) -> StreamError:
+    """What *exception* says: as the provider's error if it carries an HTTP status, else as one of the transport."""
+    exception = _single(exception)
+    status = _status_of(exception)
+    if status is None:
+        return StreamError(
+            type=type(exception).__name__,
+            message=str(exception) or None,
+            retryable=_is_passing(exception),
+            origin="transport",
+            exception=exception,
+        )
+    found = http_failure(status, _body_of(exception), headers_of(exception), now=now)
+    changes: dict[str, Any] = {"exception": exception}
+    if found.message is None:
+        changes["message"] = str(exception) or None
+    return msgspec.structs.replace(found, **changes)
+
+
+def http_failure(status: int, body: Any, headers: Any, *, now: float | None = None) -> StreamError:
+    """
+    The error of an HTTP answer.
+
+    Of the statuses below 500 only 408, 425 and 429 are worth another attempt, whatever the body says, and a server that
+    says `x-should-retry: false` is believed.
+    """
+    error = status_error(status, body, retry_after_seconds(header(headers, "retry-after"), now))
+    if (status < 500 and status not in _PASSING_STATUS) or header(headers, "x-should-retry") == "false":
+        return msgspec.structs.replace(error, retryable=False)
+    return error
+
+
+def response_failure(response: Response, *, invalid_calls: bool = False) -> StreamError | None:
+    """What keeps *response* from being a whole answer; `None` if nothing does."""
+    if response.error is not None:
+        return response.error
+    if response.truncated:
+        message = "the stream ended before the server said that it was done"
+        return StreamError(type="truncated", message=message, retryable=True, origin="transport")
+    if invalid_calls and any(not call.is_usable for choice in response.choices for call in choice.tool_calls):
+        if response.finish_reason == "length":
+            return None
+        return StreamError(type="invalid_call", message="unusable arguments", retryable=True, origin="decoder")
+    return None
+
+
+def headers_of(source: Any) -> Any:
+    """The headers of a response, or of the response that an exception carries; `None` if there are none."""
+    for owner in (source, getattr(source, "response", None), getattr(source, "raw_response", None)):
+        headers = getattr(owner, "headers", None)
+        if headers is not None and callable(getattr(headers, "get", None)):
+            return headers
+        if isinstance(owner, dict):  # botocore
+            return owner.get("ResponseMetadata", {}).get("HTTPHeaders")
+    return None
+
+
+def _single(exception: BaseException) -> BaseException:
+    """What a group of one is about: task groups wrap what their tasks raise."""
+    while isinstance(exception, BaseExceptionGroup) and len(exception.exceptions) == 1:
+        exception = exception.exceptions[0]
+    return exception
+
+
+def _status_of(exception: BaseException) -> int | None:
+    response = getattr(exception, "response", None)
+    found = [getattr(exception, "status_code", None), getattr(response, "status_code", None)]
+    found += [getattr(exception, "status", None), getattr(response, "status", None), getattr(exception, "code", None)]
+    if isinstance(response, dict):  # botocore
+        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    for status in found:
+        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+            return int(status)
+    return None
+
+
+def _body_of(exception: BaseException) -> Any:
+    """The body of the answer as far as the client has read it."""
+    body = getattr(exception, "body", None) or getattr(exception, "details", None)
+    response = getattr(exception, "response", None)
+    if isinstance(response, dict):
+        error = response.get("Error") or {}
+        return {"type": error.get("Code"), "message": error.get("Message")}
+    if body is None:
+        with contextlib.suppress(Exception):  # a body that was not read is no loss: the status says enough
+            body = response.content if response is not None else None
+    if isinstance(body, str):
+        body = body.encode()
+    if isinstance(body, bytes):
+        try:
+            return _json.decode(body)[0]
+        except ValueError:
+            return body.decode(errors="replace")[:200]
+    # Some SDKs keep the inner object alone.
+    if isinstance(body, dict) and "error" not in body and ("message" in body or "type" in body):
+        return {"error": body} if body.get("type") != "error" else body
+    return body if isinstance(body, (dict, list)) else None
+
+
+def _is_passing(exception: BaseException) -> bool:
+    """True if a connection failed in a way that may not last."""
+    cause: BaseException | None = exception
+    for _ in range(8):
+        if cause is None:
+            break
+        if _names(cause) & _LASTING:
+            return False
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(exception, (OSError, EOFError)):
+        return not isinstance(exception, ValueError)
+    return bool(_names(exception) & _CONNECTION_ERRORS)
+
+
+def _names(exception: BaseException) -> set[str]:
+    return {cls.__name__ for cls in type(exception).__mro__}

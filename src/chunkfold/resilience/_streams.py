@@ -1,0 +1,502 @@
+"""The resilient streams: for threads and for tasks, around one course."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Self
+
+from chunkfold._doors import _AnswerText, _next_of
+from chunkfold._observers import Observers
+from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
+from chunkfold.errors import TimeoutUnsupported
+from chunkfold.resilience._clock import Clock, Overdue
+from chunkfold.resilience._course import CLOSE, END, OVERDUE, READ, Admit, Connect, Course, Failed, Open
+from chunkfold.resilience._failures import headers_of
+from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
+from chunkfold.resilience._settings import RateLimitRetry, Retry, fallbacks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from types import TracebackType
+
+    from chunkfold.events import Event
+    from chunkfold.limits import Limits
+    from chunkfold.parts import ToolCall
+    from chunkfold.policy import Policy
+    from chunkfold.resilience._limiters import Limiter
+    from chunkfold.resilience._settings import Attempt, Timeouts
+    from chunkfold.response import Response, Usage
+
+__all__ = ["AsyncResilientStream", "ResilientStream", "astream", "stream"]
+
+_RETRY = Retry()
+_RATE_LIMITS = RateLimitRetry()
+
+# A transport that gave up so much before its time has given up in time: clocks have a grain.
+_GRAIN = 0.002
+
+
+def stream(
+    connect: Callable[[], Any],
+    dialect: str = "auto",
+    *,
+    timeouts: Timeouts | None = None,
+    retry: Retry | None = _RETRY,
+    rate_limits: RateLimitRetry | None = _RATE_LIMITS,
+    fallback: Any = None,
+    limiter: Limiter | None = None,
+    limiter_key: str = "",
+    limiter_tokens: float = 0,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+    on_attempt: Callable[[Attempt], object] | None = None,
+    on_retry: Callable[[Attempt], object] | None = None,
+    on_fallback: Callable[[Attempt], object] | None = None,
+    clock: Clock | None = None,
+) -> ResilientStream:
+    """
+    Iterate over the events of a stream that is asked for again when it fails.
+
+        with resilience.stream(lambda: client.send(request, stream=True)) as events:
+            for event in events:
+                ...
+        message = events.response().message
+
+    Args:
+        connect: Opens a fresh source, whatever `chunkfold.stream` takes, or a context manager that gives one. It is
+            called once for each attempt.
+        dialect: As in `chunkfold.stream`.
+        timeouts: How long it may take. The source needs a read timeout that can be set.
+        retry: When and how often it is asked for again. `None`: never.
+        rate_limits: The same for refusals for rate limits and overload. `None`: never.
+        fallback: What is asked when the stream has failed for good: a callable as *connect*, a `Fallback`, or several.
+        limiter: Asked for room before each attempt.
+        limiter_key: The key that it is asked with.
+        limiter_tokens: About how many tokens the request will cost.
+        split_think_tags: As in `chunkfold.stream`.
+        cumulative_deltas: As in `chunkfold.stream`.
+        limits: As in `chunkfold.stream`.
+        policy: As in `chunkfold.stream`.
+        live_arguments: As in `chunkfold.stream`.
+        live_text: As in `chunkfold.stream`.
+        on_text: As in `chunkfold.stream`.
+        on_reasoning: As in `chunkfold.stream`.
+        on_tool_call: As in `chunkfold.stream`.
+        on_usage: As in `chunkfold.stream`.
+        on_done: As in `chunkfold.stream`.
+        on_attempt: Called with each attempt when it begins.
+        on_retry: Called with an attempt that failed, before the wait that is in its `wait`.
+        on_fallback: Called with the attempt that failed last, before a fallback is asked.
+        clock: The time; for tests.
+
+    While iterating it raises, when the events that came before have been handed out: `StreamTimeout`, what the client
+    or source raised in the last attempt (unchanged), `RateLimitEscalation`, `FallbackFailed`, `LimiterTimeout`,
+    `TimeoutUnsupported`, and what `chunkfold.stream` raises. An error that the provider told is in the response.
+
+    Raises:
+        UnknownDialect: If no dialect has that name.
+        TypeError: If a fallback is none.
+    """
+    course = _course(locals())
+    return ResilientStream(course)
+
+
+def astream(
+    connect: Callable[[], Any],
+    dialect: str = "auto",
+    *,
+    timeouts: Timeouts | None = None,
+    retry: Retry | None = _RETRY,
+    rate_limits: RateLimitRetry | None = _RATE_LIMITS,
+    fallback: Any = None,
+    limiter: Limiter | None = None,
+    limiter_key: str = "",
+    limiter_tokens: float = 0,
+    split_think_tags: bool = False,
+    cumulative_deltas: bool | None = None,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    live_arguments: bool = False,
+    live_text: bool = False,
+    on_text: Callable[[str], object] | None = None,
+    on_reasoning: Callable[[str], object] | None = None,
+    on_tool_call: Callable[[ToolCall], object] | None = None,
+    on_usage: Callable[[Usage], object] | None = None,
+    on_done: Callable[[Response], object] | None = None,
+    on_attempt: Callable[[Attempt], object] | None = None,
+    on_retry: Callable[[Attempt], object] | None = None,
+    on_fallback: Callable[[Attempt], object] | None = None,
+    clock: Clock | None = None,
+) -> AsyncResilientStream:
+    """
+    As `stream`, for `async with` and `async for`, under asyncio, anyio and trio.
+
+    *connect* may return an awaitable or an asynchronous context manager. Every wait can be cancelled, and what is
+    cancelled is not tried again. `response()` is a plain method and never waits.
+    """
+    course = _course(locals())
+    return AsyncResilientStream(course)
+
+
+_OPTIONS = ("split_think_tags", "cumulative_deltas", "limits", "policy", "live_arguments", "live_text")
+
+
+def _course(given: dict[str, Any]) -> Course:
+    """The course that the arguments of `stream` and `astream` ask for."""
+    names = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
+    return Course(
+        given["connect"],
+        given["dialect"],
+        clock=given["clock"] if given["clock"] is not None else Clock(),
+        timeouts=given["timeouts"],
+        retry=given["retry"],
+        rate_limits=given["rate_limits"],
+        fallbacks=fallbacks(given["fallback"]),
+        limiter=given["limiter"],
+        limiter_key=given["limiter_key"],
+        limiter_tokens=given["limiter_tokens"],
+        options={name: given[name] for name in _OPTIONS},
+        observers=Observers.of(*(given[name] for name in names)),
+        on_attempt=given["on_attempt"],
+        on_retry=given["on_retry"],
+        on_fallback=given["on_fallback"],
+    )
+
+
+class _Resilient:
+    """What both streams share."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._clock = course.clock
+        self._opened: Opened | None = None
+
+    def response(self) -> Response:
+        """The response so far, complete once the stream is over. It never waits."""
+        return self._course.response()
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """What was tried so far, the running attempt too. Each has its own response, with its usage."""
+        return self._course.attempts
+
+    def usage(self) -> Usage | None:
+        """What all attempts together have cost, as far as the servers said; `None` if none did."""
+        return self._course.usage()
+
+    def _refuse_taking_back(self) -> None:
+        if self._course.may_reset:
+            raise ValueError("text() cannot take back what it gave: with after_output iterate over the events")
+
+    def _pieces(self) -> Any:
+        assert self._opened is not None  # noqa: S101 - nothing is read before it is opened
+        return self._opened.pieces
+
+
+class ResilientStream(_Resilient):
+    """
+    An iterator of events and a context manager, as `chunkfold.Stream`, with `attempts` and `usage()`.
+
+    The source is closed and the response final at the end, at whatever is raised, on leaving the `with` block, at
+    `close()`, and when the stream is collected. A `break` outside `with` leaves it open to be continued.
+    """
+
+    _timeout: ReadTimeout | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        course = self._course
+        course.start()
+        while True:
+            event = course.take()
+            if event is None and not course.over:
+                event = self._do()
+            if event is not None:
+                return event
+            if course.over and not course.has_news:
+                raise StopIteration
+
+    def _do(self) -> Event | None:
+        """Do the step at hand. A plain event that it gives is returned, other events wait."""
+        course, step = self._course, self._course.step
+        try:
+            if step is READ:
+                piece = self._read()
+                event = course.plain_event(piece)
+                if event is not None:
+                    return event
+                course.tell(piece)
+            elif step is CLOSE:
+                self._close_source()
+                course.tell(None)
+            elif isinstance(step, Connect):
+                course.tell(self._connect(step.connect))
+            elif isinstance(step, Admit):
+                course.tell(self._admit(step))
+            elif step is not None:
+                self._clock.sleep(step.seconds)  # type: ignore[union-attr]
+                course.tell(None)
+        except BaseException:
+            self.close()
+            raise
+        return None
+
+    def _read(self) -> Any:
+        left = self._course.patience()
+        if left is not None and self._timeout is not None:
+            if left <= 0:
+                return OVERDUE
+            self._timeout.set(left)
+        begun = self._clock.now() if left is not None else 0.0
+        try:
+            return next(self._pieces())
+        except StopIteration:
+            return END
+        except Exception as error:  # noqa: BLE001 - whatever the transport raises is told and judged
+            if left is not None and self._clock.now() - begun >= left - _GRAIN:
+                return OVERDUE
+            return Failed(error, isinstance(error, _WrongUse))
+
+    def _connect(self, connect: Callable[[], Any]) -> Any:
+        left = self._course.patience()
+        if left is not None and left <= 0:
+            return OVERDUE
+        try:
+            source = connect()
+            leave: Any = None
+            if _is_manager(source, "__enter__", "__iter__"):
+                manager = source
+                source = manager.__enter__()
+                leave = _leaving(manager.__exit__)
+        except Exception as error:  # noqa: BLE001 - as above
+            return Failed(error)
+        try:
+            self._opened = opened = open_source(source)
+            if leave is not None:
+                opened.close = leave
+            if self._course.is_timed:
+                self._timeout = read_timeout(source)
+        except (TypeError, OSError) as error:
+            if self._opened is None and leave is not None:
+                leave()
+            return Failed(error, isinstance(error, TypeError))
+        return Open(opened.status, headers_of(source))
+
+    def _admit(self, step: Admit) -> Any:
+        try:
+            return step.limiter.acquire(step.key, step.tokens, max_wait=step.max_wait)
+        except Exception as error:  # noqa: BLE001 - as above
+            return Failed(error)
+
+    def _close_source(self) -> None:
+        opened, self._opened = self._opened, None
+        timeout, self._timeout = self._timeout, None
+        if opened is not None and opened.close is not None:
+            # The response is complete: what closing raises helps nobody.
+            with contextlib.suppress(Exception):
+                opened.close()
+        if timeout is not None:
+            timeout.release()
+
+    def text(self) -> Iterator[str]:
+        """
+        The answer text alone, piece by piece.
+
+        Raises:
+            ValueError: With `after_output`, since text that was handed out cannot be taken back.
+        """
+        self._refuse_taking_back()
+        is_text = _AnswerText()
+        for event in self:
+            if is_text.has(event):
+                yield event.text  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        """Close the source; the response is final, `cancelled` if it had not ended. Doing it again does nothing."""
+        self._course.cancel()
+        self._close_source()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_course") and not self._course.over:
+            self.close()
+
+
+class AsyncResilientStream(_Resilient):
+    """
+    An asynchronous iterator of events and a context manager, as `chunkfold.AsyncStream`, with `attempts` and `usage()`.
+
+    `response()` and `usage()` are plain methods and never wait. A stream that is collected without having been closed
+    finalises its response, drops the source and warns with ResourceWarning.
+    """
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        course = self._course
+        course.start()
+        while True:
+            event = course.take()
+            if event is None and not course.over:
+                event = await self._do()
+            if event is not None:
+                return event
+            if course.over and not course.has_news:
+                raise StopAsyncIteration
+
+    async def _do(self) -> Event | None:
+        """Do the step at hand. A plain event that it gives is returned, other events wait."""
+        course, step = self._course, self._course.step
+        try:
+            if step is READ:
+                piece = await self._read()
+                event = course.plain_event(piece)
+                if event is not None:
+                    return event
+                course.tell(piece)
+            elif step is CLOSE:
+                await self._close_source()
+                course.tell(None)
+            elif isinstance(step, Connect):
+                course.tell(await self._connect(step.connect))
+            elif isinstance(step, Admit):
+                course.tell(await self._admit(step))
+            elif step is not None:
+                await self._clock.asleep(step.seconds)  # type: ignore[union-attr]
+                course.tell(None)
+        except BaseException:
+            course.cancel()
+            await self._close_source()
+            raise
+        return None
+
+    async def _read(self) -> Any:
+        left = self._course.patience()
+        pieces = self._pieces()
+        try:
+            if left is None:
+                return await _next_of(pieces)
+            if left <= 0:
+                return OVERDUE
+            if not hasattr(pieces, "__anext__"):  # it never waits
+                return await _next_of(pieces)
+            return await self._clock.within(left, pieces.__anext__)
+        except (StopIteration, StopAsyncIteration):
+            return END
+        except Overdue:
+            return OVERDUE
+        except Exception as error:  # noqa: BLE001 - whatever the transport raises is told and judged
+            return Failed(error, isinstance(error, _WrongUse))
+
+    async def _connect(self, connect: Callable[[], Any]) -> Any:
+        left = self._course.patience()
+        leave: list[Any] = []
+        try:
+            if left is None:
+                source = await _entered(connect, leave)
+            elif left <= 0:
+                return OVERDUE
+            else:
+                source = await self._clock.within(left, lambda: _entered(connect, leave))
+        except Overdue:
+            return OVERDUE
+        except Exception as error:  # noqa: BLE001 - as above
+            return Failed(error)
+        try:
+            self._opened = opened = open_async_source(source)
+            if leave:
+                opened.close = leave[0]
+            if self._course.is_timed and not hasattr(opened.pieces, "__anext__") and not never_waits(source):
+                kind = type(source).__name__
+                raise TimeoutUnsupported(f"a {kind}", "it blocks the event loop; give an asynchronous source")
+        except (TypeError, OSError) as error:
+            if self._opened is None and leave:
+                await self._clock.closing(leave[0])
+            return Failed(error, isinstance(error, TypeError))
+        return Open(opened.status, headers_of(source))
+
+    async def _admit(self, step: Admit) -> Any:
+        try:
+            return await step.limiter.aacquire(step.key, step.tokens, max_wait=step.max_wait)
+        except Exception as error:  # noqa: BLE001 - as above
+            return Failed(error)
+
+    async def _close_source(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None and opened.close is not None:
+            # The response is complete: what closing raises helps nobody.
+            with contextlib.suppress(Exception):
+                await self._clock.closing(opened.close)
+
+    async def text(self) -> AsyncIterator[str]:
+        """As `ResilientStream.text`."""
+        self._refuse_taking_back()
+        is_text = _AnswerText()
+        async for event in self:
+            if is_text.has(event):
+                yield event.text  # type: ignore[union-attr]
+
+    async def aclose(self) -> None:
+        """Close the source; the response is final, `cancelled` if it had not ended. Doing it again does nothing."""
+        self._course.cancel()
+        await self._close_source()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_course") and not self._course.over and self._course.step is not None:
+            import warnings
+
+            self._course.cancel()
+            warnings.warn(f"{self!r} was not closed: use 'async with' or aclose()", ResourceWarning, stacklevel=1)
+
+
+async def _entered(connect: Callable[[], Any], leave: list[Any]) -> Any:
+    """The source that *connect* gives, awaited and entered as needed; how to leave it comes into *leave*."""
+    source = connect()
+    if hasattr(source, "__await__"):
+        source = await source
+    if _is_manager(source, "__aenter__", "__aiter__"):
+        manager = source
+        source = await manager.__aenter__()
+        leave.append(_leaving(manager.__aexit__))
+    return source
+
+
+def _is_manager(source: Any, enter: str, iterate: str) -> bool:
+    """True if *source* is nothing to read from but opens what is: `client.stream(...)` of httpx and of some SDKs."""
+    return (
+        hasattr(type(source), enter)
+        and not hasattr(type(source), iterate)
+        and not hasattr(source, "headers")
+        and not hasattr(source, "read")
+    )
+
+
+def _leaving(leave: Callable[..., Any]) -> Callable[[], Any]:
+    return lambda: leave(None, None, None)
