@@ -175,8 +175,9 @@ class _PartBuilder:
         carried = _CARRIED.get(self.kind, {})
         for key, value in extra.items():
             if value is None:
-                continue
-            if key in _CONTROL:
+                if key not in carried:
+                    self.extra.setdefault(key, None)
+            elif key in _CONTROL:
                 self.control[key] = value
             elif key in carried and _fits(value, carried[key]):
                 self.fields[key] = value
@@ -196,7 +197,7 @@ class _PartBuilder:
         if self.pieces:
             # CPython lets a text that only one local variable holds grow in place.
             text = chunks.pop() if chunks else ""
-            text += "".join(self.pieces)
+            text += self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
             chunks.append(text)
             self.pieces.clear()
         return chunks[0] if chunks else ""
@@ -579,7 +580,9 @@ class StreamAccumulator:
         choice.parts.append(part)
 
     def _reset(self, event: MessageReset) -> None:
-        """Drop what the server took back. Usage stays: those tokens were spent."""
+        """Drop what the server took back. Usage stays, those tokens were spent; but not that of another request."""
+        if event.reason == "attempt" and event.from_part == 0:
+            self._begin_anew()
         for choice in self._choices.values():
             choice.forget_from(event.from_part)
             if event.from_part == 0:
@@ -591,6 +594,12 @@ class StreamAccumulator:
             self._facts = {key: value for key, value in self._facts.items() if key in ("dialect", "vendor")}
         if event.reason == "attempt":
             self._error, self._provider_error = None, False
+
+    def _begin_anew(self) -> None:
+        """Another request is made, maybe to another model: nothing stands of what the first one said."""
+        self._choices, self._facts, self._extra, self._diagnostics = {}, {}, _Fields(), []
+        self._usage, self._stopped, self._closings = None, None, 0
+        self._shown_facts, self._shown_order, self._shown_choices = {}, [], []
 
     # Facts
 
@@ -646,7 +655,8 @@ class StreamAccumulator:
             target = known
         if isinstance(target, list):
             target.append(event.value)
-        else:
+        elif event.value or event.value is False or event.value == 0 or not target.get(str(last)):
+            # What says nothing replaces nothing.
             target[last] = event.value
 
     def _diagnostic(self, event: DiagnosticEvent) -> None:
@@ -686,7 +696,7 @@ class StreamAccumulator:
             shown = builder.shown
             if shown.dirty or shown.choice is None:
                 choices[place] = None
-                choices[place] = shown.make(builder, self._build_open_part)
+                choices[place] = shown.make(builder, self._build_part)
         return Response(choices=tuple(choices), **self._shown_facts)
 
     def _restate(self) -> None:
@@ -727,10 +737,7 @@ class StreamAccumulator:
         }
         if facts != shown.facts:
             shown.facts, shown.choice = facts, None
-        return shown.make(builder, self._build_open_part)
-
-    def _build_open_part(self, part: _PartBuilder) -> Part:
-        return self._build_part(part, over=False, cut=False)
+        return shown.make(builder, self._build_part)
 
     def _build(self, ended: Ended | None) -> Response:
         """The response as the stream has it, but for what is hidden."""
@@ -862,11 +869,15 @@ class StreamAccumulator:
                 return "refusal"
         return reason
 
-    def _build_part(self, part: _PartBuilder, over: bool, cut: bool) -> Part:
+    def _build_part(self, part: _PartBuilder, over: bool = False, cut: bool = False) -> Part:
         fields, kind = part.fields, part.kind
         built: Part
         if kind == "text":
-            built = TextPart(text=part.text(), annotations=tuple(part.annotations), extra=dict(part.extra), **fields)
+            text = part.text()
+            if not (fields or part.annotations or part.extra):
+                built = TextPart(text)
+            else:
+                built = TextPart(text, annotations=tuple(part.annotations), extra=dict(part.extra), **fields)
         elif kind == "reasoning":
             built = ReasoningPart(text=part.text(), extra=dict(part.extra), **fields)
         elif kind == "refusal":

@@ -25,7 +25,7 @@ from chunkfold.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "Choice",
@@ -176,6 +176,19 @@ class Message(Value, frozen=True):
             else:
                 out.append(part)
         return tuple(out)
+
+    def to_request(self, dialect: str) -> Any:
+        """
+        The message in the form that *dialect* wants in the next request, with what has to go back unchanged.
+
+        One object, or a list of items where the provider takes items (`openai-responses`).
+
+        Raises:
+            UnknownDialect: If no dialect has that name.
+        """
+        from chunkfold import native
+
+        return native.request(self, dialect)
 
     def without_reasoning(self) -> Message:
         """The message without reasoning, fit for logs that must not have any; not for sending back."""
@@ -388,6 +401,35 @@ class Response(Value, frozen=True):
         unusable = any(not call.is_usable for choice in self.choices for call in choice.tool_calls)
         if self.truncated or self.error is not None or unusable:
             raise IncompleteResponse(self)
+
+    def to_native(self) -> dict[str, Any]:
+        """
+        The body that the same provider sends for the same answer when it does not stream.
+
+        It is made from the response alone, afresh at each use: what was changed in the response is changed in it. What
+        a stream leaves out that a whole body has is listed in docs/native.md.
+
+        Raises:
+            ValueError: If the dialect is not known and no error was told either.
+        """
+        from chunkfold import native
+
+        return native.body(self)
+
+    @staticmethod
+    def from_native(body: Mapping[str, Any], dialect: str = "auto") -> Response:
+        """
+        The response that a decoded body says, which was not streamed. `to_native` gives it back.
+
+        Raises:
+            TypeError: If *body* is no object.
+            UnknownDialect: If no dialect has that name.
+        """
+        from chunkfold._folder import Folder
+
+        folder = Folder(dialect)
+        folder.feed(body)
+        return folder.close()
 
     def record(self, source: str | None = None) -> dict[str, Any]:
         """

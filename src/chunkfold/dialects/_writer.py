@@ -43,7 +43,7 @@ from chunkfold.parts import CLASSES, AudioPart, ReasoningPart, RefusalPart, Text
 from chunkfold.response import Diagnostic, StreamError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Mapping
 
     from chunkfold.limits import Limits
     from chunkfold.parts import Kind, Part
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["CALLS", "Slot", "Writer"]
 
 CALLS: Final = ("tool_call", "server_tool_call")
+_BLANKS: Final[tuple[Any, ...]] = ("", [], {})
 _DELTAS: Final[dict[str, Callable[[int, int, str], Event]]] = {
     "text": TextDelta,
     "reasoning": ReasoningDelta,
@@ -66,7 +67,7 @@ class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "half", "has_text", "id", "index", "kind", "name", "number", "open", "scanner", "splitter",
+        "choice", "extra", "half", "has_text", "id", "index", "kind", "name", "number", "open", "scanner", "splitter",
         "start_input", "target", "whole",
     )  # fmt: skip
 
@@ -85,6 +86,8 @@ class Slot:
         self.half = ""
         # The text so far, where a server repeats it with every delta.
         self.whole = ""
+        # Its further fields as they were stated last.
+        self.extra: Mapping[str, Any] | None = None
         self.scanner: _ObjectScanner | None = None
         self.splitter: ThinkSplitter | None = None
         # Where split text goes now; `None` before the first piece.
@@ -302,16 +305,37 @@ class Writer:
         self.errored = True
 
     def extra(self, path: tuple[str | int, ...], value: Any) -> None:
-        """Keep a field for the native body, if it says something new. `null`, `""`, `[]` and `{}` say nothing."""
+        """
+        Keep a field for the native body, if it says something new.
+
+        `null`, `""`, `[]` and `{}` replace nothing: the first of them at a path says that the body has such a key, and
+        the first after a `null` says more than that.
+        """
+        is_list = path[-1] == "-"
         if value is None or value == "" or value == [] or value == {}:
-            return
-        if path[-1] == "-":
-            self.out.append(Extra(path, value))
-            return
-        known = self._extras.get(path)
-        if known is None or known != value or type(known) is not type(value):
+            if is_list or (path in self._extras and (value is None or self._extras[path] is not None)):
+                return
+        elif not is_list:
+            known = self._extras.get(path)
+            if known is not None and known == value and type(known) is type(value):
+                return
+        if not is_list:
             self._extras[path] = value
-            self.out.append(Extra(path, value))
+        self.out.append(Extra(path, value))
+
+    def blanks(self, payload: Mapping[str, Any], leave: Collection[str], *path: str | int) -> None:
+        """Note which fields of *payload* but those to *leave* say nothing, at *path*: the native body has them too."""
+        extras = self._extras
+        for key, value in payload.items():
+            if value is None:
+                if (*path, key) not in extras and key not in leave:
+                    self.extra((*path, key), None)
+            elif not value and value in _BLANKS and key not in leave:
+                self.extra((*path, key), value)
+
+    def whole(self) -> None:
+        """The payload is a body that was not streamed: nothing is missing from it that the provider sends."""
+        self.extra(("$whole",), True)
 
     def extras(self, payload: Mapping[str, Any], known: frozenset[str], *path: str | int) -> None:
         """Keep every field of *payload* that is not in *known*, at *path*."""
@@ -487,6 +511,7 @@ class Writer:
         slot = self.start(choice, kind, id=id, name=name, tool_type=tool_type, number=number, extra=extra)
         if id is None and not state.any_id:
             slot.scanner = _ObjectScanner()
+        slot.extra = extra
         return slot
 
     def _identify(
@@ -514,7 +539,10 @@ class Writer:
                 self.diagnose("name_after_arguments", "another name was ignored", slot.choice, slot.index)
         if new_name is not None:
             slot.name = new_name
+        if extra and extra == slot.extra:
+            extra = None
         if new_id is not None or new_name is not None or extra:
+            slot.extra = extra or slot.extra
             self.update(slot, id=new_id, name=new_name, extra=extra)
 
     # Parts of dialects that number them

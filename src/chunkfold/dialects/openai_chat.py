@@ -22,8 +22,9 @@ from chunkfold.dialects._writer import json_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
 
 _OBJECTS = frozenset({"chat.completion.chunk", "chat.completion", "chat.completion.done", "chat.reasoning"})
 
@@ -37,6 +38,11 @@ _MESSAGE = frozenset(
     }
 )  # fmt: skip
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
+_FUNCTION = frozenset({"name", "arguments", "input"})
+
+# Fields that have a place of their own in the native body, and what is in no body that was not streamed.
+_NESTED = frozenset({"choices", "x_groq", "obfuscation", "p"})
+_CHOICE_NESTED = frozenset({"delta", "message"})
 
 # A field that only one vendor sends tells who serves the stream.
 _VENDORS = {
@@ -94,6 +100,9 @@ class OpenAIChat(Dialect):
         # The frame whose reasoning has been taken, since two fields may hold the same.
         self._reasoning_done: Frame | None = None
         self._executed: dict[int, dict[Any, dict[str, Any]]] = {}
+        self._begun = False
+        # The payload is a body that was not streamed.
+        self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -112,6 +121,8 @@ class OpenAIChat(Dialect):
             id_, created = payload.get("id"), payload.get("created")
             # First real values: Azure's first chunk has an empty id and model and a `created` of 0.
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
+        if not self._begun:
+            self._begin(payload, choices)
         for choice in choices:
             if isinstance(choice, dict):
                 self._choice(choice, frame)
@@ -119,6 +130,8 @@ class OpenAIChat(Dialect):
                 w.unknown("choice", choice)
         w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
         self._usage_seen = self._usage_seen or bool(payload.get("usage"))
+        if None in payload.values():
+            w.blanks(payload, _NESTED)
         for key in payload if others else ():
             if key in others:
                 w.extra((key,), payload[key])
@@ -127,6 +140,23 @@ class OpenAIChat(Dialect):
                 w.extra(("x_groq", key), value)
         if error is not None:
             w.error(error)
+
+    def _begin(self, payload: dict[str, Any], choices: list[Any]) -> None:
+        """What only the first payload tells: whether it is a whole body, and facts that are none."""
+        w = self.w
+        self._begun = True
+        w.blanks(payload, _NESTED)
+        for key in ("id", "model", "created"):
+            value = payload.get(key)
+            if value is not None and not w.knows(key):
+                w.extra((key,), value)
+        if not any(isinstance(choice, dict) and "message" in choice and "delta" not in choice for choice in choices):
+            return
+        self._is_whole = True
+        w.whole()
+        for key in ("object", "obfuscation", "p"):
+            if key in payload:
+                w.extra((key,), payload[key])
 
     def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
         """A usage object, a ping, or a chunk whose choices are null. What is else without choices is not understood."""
@@ -149,8 +179,10 @@ class OpenAIChat(Dialect):
 
     def _choice(self, choice: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        index = choice.get("index")
-        index = index if type(index) is int and index >= 0 else 0
+        number = choice.get("index")
+        index = number if type(number) is int and number >= 0 else 0
+        if self._is_whole or number is not index:
+            w.extra(("choices", index, "index"), number)
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict) and _says_something(delta):
             self._message(index, delta, frame)
@@ -158,11 +190,15 @@ class OpenAIChat(Dialect):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
         elif isinstance(delta, dict):
-            w.message(role=delta.get("role"))
+            self._message(index, delta, frame)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):
             w.finish(index, choice["finish_reason"])
+            if not isinstance(choice["finish_reason"], str):
+                w.extra(("choices", index, "finish_reason"), choice["finish_reason"])
+        if None in choice.values() or self._is_whole:
+            w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
         if choice.get("error"):
@@ -174,11 +210,15 @@ class OpenAIChat(Dialect):
         w = self.w
         if "role" in delta:
             w.message(role=delta["role"])
+            if self._is_whole:
+                w.extra(("choices", index, "message", "role"), delta["role"])
         fields = _FIELDS if len(delta) > 1 else [key for key in delta if key in _FIELDS]
         for key in fields:
             value = delta.get(key)
             if value is not None and value != "" and value != []:
                 _FIELDS[key](self, index, value, delta, frame)
+        if not all(delta.values()):
+            w.blanks(delta, (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
             w.extras(delta, _MESSAGE, "choices", index, "message")
 
@@ -189,6 +229,7 @@ class OpenAIChat(Dialect):
             self._message(index, message, frame)
             return
         w.message(role=message.get("role"))
+        w.blanks(message, (), "choices", index, "message")
         content = message.get("content")
         w.restate(index, "text", content)
         w.restate(index, "reasoning", next((message[key] for key in _REASONING if message.get(key)), None))
@@ -197,6 +238,9 @@ class OpenAIChat(Dialect):
         for place, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, dict):
                 self._whole_call(index, place, call)
+        for key in ("annotations", "citations"):
+            if message.get(key):
+                _FIELDS[key](self, index, message[key], message, frame)
         for key, value in message.items():
             if key not in _MESSAGE:
                 w.extra(("choices", index, "message", key), value)
@@ -219,34 +263,49 @@ class OpenAIChat(Dialect):
         if self._reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
             return
         self._reasoning_done = frame
+        extra: dict[str, Any] = {}
         if isinstance(value, dict):
-            value = value.get("text") or value.get("content")
-        self.w.append(index, "reasoning", value)
+            name = next((name for name in ("text", "content") if value.get(name)), "text")
+            extra["$form"], value = name, value.get(name)
+        if "reasoning" in delta or "reasoning_text" in delta or extra:
+            extra["$field"] = _said(delta)
+        self.w.append(index, "reasoning", value, extra=extra)
 
     def _reasoning_details(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
+        names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
         for detail in value if isinstance(value, list) else [value]:
             if isinstance(detail, dict):
-                self._reasoning_detail(index, detail)
+                self._reasoning_detail(index, detail, names)
 
-    def _reasoning_detail(self, index: int, detail: dict[str, Any]) -> None:
+    def _reasoning_detail(self, index: int, detail: dict[str, Any], names: Any) -> None:
         w = self.w
         kind = word(detail.get("type"), default="reasoning.text")
         key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
-        rest = {name: value for name, value in detail.items() if name not in _DETAIL and value not in (None, "")}
         slot = w.slot(index, key)
-        if slot is None:
-            start = {**rest, "type": kind, **({"index": detail["index"]} if "index" in detail else {})}
+        # A blank field is there too, in a body as in the first piece of a stream.
+        rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}
+        if slot is None or self._is_whole:
+            start = {**rest, "type": kind, "$field": names}
+            if "index" in detail:
+                start["index"] = detail["index"]
+            if "type" not in detail:
+                start["$absent"] = ["type"]
             if kind == "reasoning.summary":
                 start["summary"] = True
             if detail.get("data"):
                 start["encrypted"] = detail["data"]
             before = w.current(index, "reasoning")
             slot = w.start(index, "reasoning", key=key, extra=start)
+            slot.extra = rest
             if before is not None and before is not slot:
                 w.stop(before)
-        elif detail.get("data"):
-            w.update(slot, extra={"encrypted": detail["data"]})
+        else:
+            new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
+            slot.extra = {**(slot.extra or {}), **new}
+            if detail.get("data"):
+                new["encrypted"] = detail["data"]
+            w.update(slot, extra=new)
         text = detail.get("text") or detail.get("summary")
         w.delta(slot, text)
         w.update(slot, signature=detail.get("signature"))
@@ -257,22 +316,47 @@ class OpenAIChat(Dialect):
             return
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
-                self.w.append(index, "text", item)
+                self._open_item(index, "text", {"$form": "string"})
+                self.w.append(index, "text", item, extra={"$form": "string"})
             elif isinstance(item, dict):
                 _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
 
+    def _open_item(self, index: int, kind: Kind, extra: dict[str, Any]) -> None:
+        """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
+        if self._is_whole:
+            self.w.start(index, kind, extra=extra)
+
     def _text_item(self, index: int, item: dict[str, Any]) -> None:
-        self.w.append(index, "text", item.get("text"))
+        extra = {**{key: value for key, value in item.items() if key != "text"}, "$form": "item"}
+        self._open_item(index, "text", extra)
+        self.w.append(index, "text", item.get("text"), extra=extra)
 
     def _thinking_item(self, index: int, item: dict[str, Any]) -> None:
         """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
-        inner = item.get("thinking") or item.get("summary") or item.get("text") or item.get("reasoning")
-        slot: Slot | None = None
-        for piece in inner if isinstance(inner, list) else [inner]:
-            text = piece.get("text") if isinstance(piece, dict) else piece
-            slot = self.w.append(index, "reasoning", text) or slot
+        w = self.w
+        name = next((name for name in _THINKING if item.get(name)), None)
+        inner = item.get(name) if name is not None else None
+        extra = {key: value for key, value in item.items() if key not in (name, "signature") or not value}
+        extra |= {"$form": "item", "$field": name}
+        pieces = inner if isinstance(inner, list) else [inner]
+        if not inner and not self._is_whole:
+            slot = w.current(index, "reasoning")
+            if slot is not None:
+                w.update(slot, extra={key: value for key, value in extra.items() if value and key[0] != "$"})
+            pieces = []
+        for piece in pieces:
+            text = piece
+            if isinstance(piece, dict):
+                rest = {key: value for key, value in piece.items() if key not in ("text", "signature") or not value}
+                extra = {**extra, name or "": [rest]}
+                text = piece.get("text")
+            elif isinstance(inner, list):
+                extra = {**extra, name or "": [None]}
+            self._open_item(index, "reasoning", extra)
+            w.append(index, "reasoning", text, extra=extra)
             if isinstance(piece, dict) and piece.get("signature"):
                 self._sign(index, piece["signature"])
+            extra = {"$form": "inner", "$field": name} if self._is_whole else extra
         if item.get("signature"):
             self._sign(index, item["signature"])
 
@@ -281,12 +365,23 @@ class OpenAIChat(Dialect):
         self.w.update(slot, signature=signature)
 
     def _reference_item(self, index: int, item: dict[str, Any]) -> None:
-        self.w.annotations(index, self.w.current(index, "text"), [item])
+        w = self.w
+        slot = w.current(index, "text")
+        w.annotations(index, slot, [item])
+        if slot is not None:
+            # It stands behind the text that it belongs to: what comes next is another item.
+            w.stop(slot)
 
-    def _image_item(self, index: int, item: dict[str, Any]) -> None:
+    def _image_item(self, index: int, item: dict[str, Any], *, in_content: bool = True) -> None:
         image = item.get("image_url")
         url = image.get("url") if isinstance(image, dict) else image
-        rest = {key: value for key, value in item.items() if key not in ("type", "image_url")}
+        rest = {key: value for key, value in item.items() if key != "image_url"}
+        if isinstance(image, dict):
+            rest["image_url"] = {key: value for key, value in image.items() if key != "url"}
+        elif image is not None:
+            rest["$field"] = "image_url"
+        if in_content:
+            rest["$form"] = "item"
         slot = self.w.start(index, "image", extra={**rest, **_location(url)})
         data = _inline_data(url)
         if data is not None:
@@ -294,10 +389,8 @@ class OpenAIChat(Dialect):
         self.w.stop(slot)
 
     def _unknown_item(self, index: int, item: dict[str, Any]) -> None:
-        if index == 0:
-            self.w.unknown(word(item.get("type"), default="content"), item)
-        else:
-            self.w.extra(("choices", index, "message", "content", "-"), item)
+        w = self.w
+        w.stop(w.start(index, "unknown", name=f"content.{word(item.get('type'), default='item')}", extra=item))
 
     def _refusal(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         self.w.append(index, "refusal", value)
@@ -305,7 +398,7 @@ class OpenAIChat(Dialect):
     def _images(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         for image in value if isinstance(value, list) else [value]:
             if isinstance(image, dict):
-                self._image_item(index, image)
+                self._image_item(index, image, in_content=False)
 
     def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Sound in pieces of base64, each decoded by itself, and the words beside it."""
@@ -332,19 +425,32 @@ class OpenAIChat(Dialect):
 
     def _tool_call(self, index: int, call: dict[str, Any]) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
-        function = call.get("function") or call.get("custom") or {}
+        holder = "custom" if call.get("custom") else "function"
+        function = call.get(holder) or {}
         if not isinstance(function, dict):
             function = {}
         arguments = function.get("arguments")
         if arguments is None or arguments == "":
             arguments = function.get("input")
-        rest = {key: item for key, item in call.items() if key not in _CALL and item is not None}
-        number = call.get("index")
+        name, id_, number = function.get("name"), call.get("id"), call.get("index")
+        # The first piece of a call says which fields it has.
+        is_first = bool(name or id_)
+        rest = {key: item for key, item in call.items() if (is_first if item is None else key not in _CALL)}
+        inner = {key: item for key, item in function.items() if key not in _FUNCTION and (is_first or item is not None)}
+        if inner:
+            rest[holder] = inner
+        if arguments is not None and not isinstance(arguments, str):
+            rest["$form"] = "object"
+        if self._is_whole:
+            absent = [key for key in ("type", "function") if key not in call and key != holder]
+            absent += [key for key in ("arguments",) if "arguments" not in function and "input" not in function]
+            if absent:
+                rest["$absent"] = absent
         self.w.call(
             index,
             number=number if isinstance(number, (int, str)) else None,
-            id=call.get("id"),
-            name=function.get("name"),
+            id=id_,
+            name=name,
             # Some servers send the arguments as an object.
             arguments=json_text(arguments),
             tool_type=kind if isinstance(kind, str) else "function",
@@ -354,12 +460,14 @@ class OpenAIChat(Dialect):
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """The single call of before tools, deprecated since 2023: no id, no index."""
         if isinstance(value, dict):
+            rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
             self.w.call(
                 index,
                 number="function_call",
                 name=value.get("name"),
                 arguments=json_text(value.get("arguments")),
                 tool_type="function_call",
+                extra={"function": rest} if rest else None,
             )
 
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -372,22 +480,44 @@ class OpenAIChat(Dialect):
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
     def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        items = value if isinstance(value, list) else [value]
+        self.w.annotations(index, None, items)
+        if items is not value or any(not isinstance(item, dict) or items.count(item) > 1 for item in items):
+            # Not as annotations are kept: objects, each once.
+            self.w.extra(("choices", index, "message", "annotations"), value)
+
+    def _citations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         self.w.annotations(index, None, value if isinstance(value, list) else [value])
+        self.w.extra(("choices", index, "message", "citations"), value)
 
     def _logprobs(self, index: int, value: Any) -> None:
         """`{content: [...], refusal: [...]}`; Together sends one number, old servers an object of lists."""
-        if value is None:
-            return
+        w, path = self.w, ("choices", index, "logprobs")
         if isinstance(value, dict) and ("content" in value or "refusal" in value):
             content = value.get("content")
-            self.w.logprobs(index, content if isinstance(content, list) else [])
+            w.logprobs(index, content if isinstance(content, list) else [])
             refused = value.get("refusal")
             for item in refused if isinstance(refused, list) else ():
-                self.w.extra(("choices", index, "logprobs", "refusal", "-"), item)
+                w.extra((*path, "refusal", "-"), item)
+            w.blanks(value, (), *path)
+            w.extras(value, _LOGPROBS, *path)
         elif isinstance(value, list):
-            self.w.logprobs(index, value)
+            w.logprobs(index, value)
+            w.extra(path, [])
         elif not isinstance(value, dict) or any(value.values()):
-            self.w.logprobs(index, [value])
+            w.logprobs(index, [value])
+            w.extra(path, "")
+        else:
+            w.extra(path, value)
+
+
+_LOGPROBS = frozenset({"content", "refusal"})
+_THINKING = ("thinking", "summary", "text", "reasoning")
+
+
+def _said(delta: dict[str, Any]) -> list[str]:
+    """The fields under which a piece has its reasoning text."""
+    return [name for name in _REASONING if delta.get(name)]
 
 
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
@@ -452,7 +582,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "audio": OpenAIChat._audio,
     "images": OpenAIChat._images,
     "annotations": OpenAIChat._annotations,
-    "citations": OpenAIChat._annotations,
+    "citations": OpenAIChat._citations,
     "tool_calls": OpenAIChat._tool_calls,
     "function_call": OpenAIChat._function_call,
 }

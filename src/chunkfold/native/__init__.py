@@ -1,0 +1,73 @@
+"""
+Native bodies: a response in the form in which its provider would have sent it without streaming.
+
+A dialect's module here has the name of its module in `chunkfold.dialects` and provides `RULES`, `body` and `request`.
+`RULES` says of every field of a payload how it is merged and where the whole body has it; a field that no rule names
+keeps its path, and its last real value stands there. `body` builds the whole body from a response alone, `request` the
+form in which an assistant message goes into the next request.
+
+What a stream says beside the message is in `response.extra`, at its path in the whole body, and in `part.extra`. Keys
+that begin with `$` are ours there, and say how the provider wrote something: see `_build`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from chunkfold import dialects
+from chunkfold.native._build import error_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.native._build import Rule
+    from chunkfold.response import Message, Response
+
+__all__ = ["body", "get", "request"]
+
+
+class Form(Protocol):
+    """What a module of this package provides."""
+
+    RULES: Mapping[str, Rule]
+
+    @staticmethod
+    def body(response: Response) -> dict[str, Any]: ...
+
+    @staticmethod
+    def request(message: Message) -> Any: ...
+
+
+@cache
+def get(name: str) -> Form:
+    """
+    The native form of the dialect of that name or other name.
+
+    Raises:
+        UnknownDialect: If there is no such dialect.
+    """
+    canonical = dialects.get(name).name
+    form: Form = import_module(f"{__name__}.{canonical.replace('-', '_')}")  # type: ignore[assignment]
+    return form
+
+
+def body(response: Response) -> dict[str, Any]:
+    """
+    The body that the provider of *response* sends without streaming.
+
+    Raises:
+        ValueError: If the dialect of the response is not known, and it is not a bare error either.
+    """
+    if response.dialect is not None:
+        return get(response.dialect).body(response)
+    out = error_of(response)
+    if out is None:
+        raise ValueError("a response without a dialect has no native body")
+    return out
+
+
+def request(message: Message, dialect: str) -> Any:
+    """The assistant message as *dialect* wants it in the next request."""
+    return get(dialect).request(message)

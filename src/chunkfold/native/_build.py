@@ -1,0 +1,124 @@
+"""
+What the native bodies of all dialects are built with: merge rules, and the fields beside the message.
+
+Notes of ours about the form, in `response.extra` (only `$whole`) or in the `extra` of a part:
+
+- `$whole`: the response was read from a body that was not streamed, so it has just the fields that were sent, and no
+  defaults are added.
+- `$field`: the field or fields in which the provider had the text of the part, where there is more than one way.
+- `$form`: the way in which it was written (`object`: arguments as an object, not as text; `item`: one of a list).
+- `$absent`: fields that a whole body left out although the builder would write them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from chunkfold import _json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from chunkfold.parts import Part, ToolCall
+    from chunkfold.response import Response, Usage
+
+__all__ = [
+    "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "arguments_of", "copied", "error_of",
+    "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
+]  # fmt: skip
+
+How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
+
+NOTES: Final = frozenset({"$whole", "$field", "$form", "$absent"})
+
+
+class Rule(NamedTuple):
+    """How the values of a field become one, and where the whole body has it (`""`: at the same path)."""
+
+    how: How
+    at: str = ""
+
+
+# The first real value stands; the last one; pieces of one text; entries of a list, each whole; not in the body.
+FIRST: Final = Rule("first")
+LAST: Final = Rule("last")
+APPEND: Final = Rule("append")
+EXTEND: Final = Rule("extend")
+TRANSPORT: Final = Rule("transport")
+
+
+def rule_for(rules: Mapping[str, Rule], path: str) -> tuple[Rule, str]:
+    """
+    The rule for the field at *path* of a payload, such as `choices[].delta.content`, and its path in the whole body.
+
+    The longest beginning of *path* that has a rule counts. Without any, the field keeps its path.
+    """
+    rest = ""
+    head = path
+    while head:
+        rule = rules.get(head)
+        if rule is not None:
+            return rule, (rule.at or head) + rest
+        cut = max(head.rfind("."), head.rfind("[]"))
+        head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
+    return LAST, path
+
+
+def copied(value: Any) -> Any:
+    """A copy that can be changed without changing the response."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copied(item) for item in value]
+    return value
+
+
+def is_whole(response: Response) -> bool:
+    """True if the response was read from a body that was not streamed."""
+    return response.extra.get("$whole") is True
+
+
+def extra_of(extra: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
+    """The fields that are kept under *path*; an empty object if there are none."""
+    inner: Any = extra
+    for step in path:
+        inner = inner.get(str(step)) if isinstance(inner, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def fields(extra: Mapping[str, Any], leave: Collection[str] = ()) -> dict[str, Any]:
+    """A copy of the fields of *extra* but those to *leave* and our own notes."""
+    return {key: copied(value) for key, value in extra.items() if key not in leave and key[:1] != "$"}
+
+
+def fill(out: dict[str, Any], **facts: Any) -> None:
+    """Set the facts that are known."""
+    out.update((key, value) for key, value in facts.items() if value is not None)
+
+
+def usage_of(usage: Usage | None) -> dict[str, Any] | None:
+    """The provider's own usage object."""
+    return copied(usage.raw) if usage is not None else None
+
+
+def arguments_of(call: ToolCall) -> Any:
+    """The arguments as an object; the exact text where they are none, since half a call must not look like one."""
+    if not call.is_usable or call.type == "custom":
+        return call.raw_arguments
+    return _json.parse_arguments(call.raw_arguments, None) if call.raw_arguments.strip() else {}
+
+
+def item_of(part: Part) -> dict[str, Any]:
+    """The `extra` of any part."""
+    extra: dict[str, Any] = getattr(part, "extra", {})
+    return extra
+
+
+def error_of(response: Response) -> dict[str, Any] | None:
+    """The fields of a payload that told an error: all of it, if it told nothing else. `None` if none was told."""
+    error = response.error
+    if error is None or error.origin != "provider":
+        return None
+    if isinstance(error.raw, dict):
+        return copied(error.raw)  # type: ignore[no-any-return]
+    return {"error": error.raw if error.raw is not None else {"type": error.type, "message": error.message}}

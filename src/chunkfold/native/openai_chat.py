@@ -1,0 +1,353 @@
+"""
+The native body of `openai-chat`: a `chat.completion`.
+
+A piece comes under `choices[].delta`, the whole under `choices[].message`; the rest has the same path in both. Calls
+are put in order by their `index`, which a whole body has at few vendors and a stream at all.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.native._build import (
+    APPEND,
+    EXTEND,
+    FIRST,
+    LAST,
+    TRANSPORT,
+    Rule,
+    arguments_of,
+    copied,
+    error_of,
+    extra_of,
+    fields,
+    fill,
+    is_whole,
+    item_of,
+    usage_of,
+)
+from chunkfold.parts import AudioPart, ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from chunkfold.parts import Part
+    from chunkfold.response import Choice, Message, Response
+
+__all__ = ["RULES", "body", "request"]
+
+_MESSAGE = "choices[].message"
+_PIECES = {
+    # What a piece says of the message, by its field; the same under `message`, where a server restates it whole.
+    "": LAST,
+    ".role": FIRST,
+    ".content": APPEND,
+    ".refusal": APPEND,
+    ".reasoning": APPEND,
+    ".reasoning_content": APPEND,
+    ".reasoning_text": APPEND,
+    ".reasoning_details[]": FIRST,
+    ".reasoning_details[].text": APPEND,
+    ".reasoning_details[].summary": APPEND,
+    ".reasoning_details[].data": LAST,
+    ".reasoning_details[].signature": LAST,
+    ".annotations[]": EXTEND,
+    ".images[]": EXTEND,
+    ".executed_tools[]": LAST,
+    ".audio": LAST,
+    ".audio.id": FIRST,
+    ".audio.data": APPEND,
+    ".audio.transcript": APPEND,
+    ".tool_calls[]": LAST,
+    # The place of a call, by which its pieces are found; at some vendors it is drawn anew or always 0.
+    ".tool_calls[].index": TRANSPORT,
+    ".tool_calls[].id": FIRST,
+    ".tool_calls[].type": FIRST,
+    ".tool_calls[].function.name": APPEND,
+    ".tool_calls[].function.arguments": APPEND,
+    ".tool_calls[].custom.name": APPEND,
+    ".tool_calls[].custom.input": APPEND,
+    ".function_call.name": APPEND,
+    ".function_call.arguments": APPEND,
+}
+
+RULES: Mapping[str, Rule] = {
+    "id": FIRST,
+    "model": FIRST,
+    "created": FIRST,
+    "object": TRANSPORT,  # `chat.completion.chunk`, which becomes `chat.completion`
+    "obfuscation": TRANSPORT,  # padding against guessing by size
+    "p": TRANSPORT,  # the same at Mistral
+    "choices[].index": FIRST,
+    "choices[].finish_reason": LAST,
+    "choices[].logprobs.content[]": EXTEND,
+    "choices[].logprobs.refusal[]": EXTEND,
+    "choices[].usage": Rule("last", "usage"),
+    "x_groq.usage": Rule("last", "usage"),
+    **{f"choices[].{side}{field}": Rule(how, _MESSAGE + field) for side in ("delta", "message")
+       for field, (how, _) in _PIECES.items()},
+}  # fmt: skip
+
+# What a message without text has for `content`, where a vendor's stream says something else.
+_NO_CONTENT = {"llamacpp": ""}
+
+_REASONING = "reasoning_content"
+_ITEMS = ("item", "inner", "string")
+
+
+def body(response: Response) -> dict[str, Any]:
+    """The `chat.completion` of a response."""
+    extra = response.extra
+    whole = is_whole(response)
+    out = fields(extra, ("choices",))
+    if not whole and (out or response.choices):
+        out["object"] = "chat.completion"
+    fill(out, id=response.id, model=response.model, created=response.created, usage=usage_of(response.usage))
+    kept = extra_of(extra, "choices")
+    choices = {choice.index: choice for choice in response.choices}
+    shown = [_choice(choice, extra_of(kept, index), response, whole) for index, choice in sorted(choices.items())
+             if not _is_made_up(choice) or str(index) in kept]  # fmt: skip
+    error = error_of(response)
+    if shown or (error is None and not whole):
+        out["choices"] = shown
+    if error is not None:
+        _add_error(out, error)
+    return out
+
+
+def _is_made_up(choice: Choice) -> bool:
+    """True if nothing came in that choice: it stands for the error that came instead."""
+    return not choice.parts and choice.native_finish_reason is None and not choice.logprobs
+
+
+def _add_error(out: dict[str, Any], told: dict[str, Any]) -> None:
+    """An error beside the message, or all there is."""
+    for key, value in told.items():
+        if key not in ("choices", "usage"):
+            out.setdefault(key, value)
+
+
+def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bool) -> dict[str, Any]:
+    out = fields(extra, ("message", "logprobs"))
+    if not whole:
+        out["index"] = choice.index
+    message = extra_of(extra, "message")
+    out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+    if not whole:
+        out["message"].setdefault("role", choice.role)
+        out["message"].setdefault("content", None)
+        quirk = _NO_CONTENT.get(response.vendor or "")
+        if out["message"]["content"] is None and quirk is not None:
+            out["message"]["content"] = quirk
+        out.setdefault("finish_reason", None)
+    fill(out, finish_reason=choice.native_finish_reason)
+    if choice.logprobs or "logprobs" in extra:
+        out["logprobs"] = _logprobs(choice, extra.get("logprobs", {}))
+    return out
+
+
+def _logprobs(choice: Choice, form: Any) -> Any:
+    """`{content: [...]}`, or as the server has it: a list, or what is no list of entries at all."""
+    entries = [copied(entry) for entry in choice.logprobs]
+    if isinstance(form, dict):
+        out = fields(form)
+        if entries:
+            out["content"] = entries
+        return out
+    if not entries:
+        return copied(form)
+    return entries[0] if form == "" and len(entries) == 1 else entries
+
+
+def _message(
+    parts: Iterable[Part], extra: dict[str, Any], annotations: Iterable[dict[str, Any]], *, whole: bool = False
+) -> dict[str, Any]:
+    """The message that holds *parts*."""
+    out = fields(extra)
+    content: list[Part] = []
+    calls: list[ToolCall] = []
+    reasoning: list[ReasoningPart] = []
+    images: list[dict[str, Any]] = []
+    refusal: list[str] = []
+    cited: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, TextPart):
+            content.append(part)
+            cited += part.annotations
+        elif isinstance(part, RefusalPart):
+            refusal.append(part.text)
+        elif isinstance(part, ToolCall):
+            calls.append(part)
+        elif isinstance(part, AudioPart):
+            out["audio"] = _audio(part)
+        elif isinstance(part, UnknownPart):
+            if part.name.startswith("content."):
+                content.append(part)
+        elif item_of(part).get("$form") in _ITEMS:
+            content.append(part)
+        elif isinstance(part, ReasoningPart):
+            reasoning.append(part)
+        elif isinstance(part, ImagePart):
+            images.append(_image(part))
+    if content:
+        out["content"] = _content(content)
+    if refusal:
+        out["refusal"] = "".join(refusal)
+    _add_reasoning(out, reasoning)
+    if images:
+        out["images"] = images
+    _add_calls(out, calls, whole)
+    _add_annotations(out, annotations, cited)
+    return out
+
+
+def _content(parts: list[Part]) -> Any:
+    """One text, or a list where the provider has one."""
+    if all(isinstance(part, TextPart) and part.extra.get("$form") is None and not part.annotations for part in parts):
+        return "".join([part.text for part in parts if isinstance(part, TextPart)])
+    items: list[Any] = []
+    for part in parts:
+        form = item_of(part).get("$form")
+        if isinstance(part, UnknownPart):
+            items.append(copied(part.payload))
+        elif isinstance(part, TextPart):
+            items.append(part.text if form == "string" else {"type": "text", **fields(part.extra), "text": part.text})
+            items += [_citation(item) for item in part.annotations]
+        elif isinstance(part, ReasoningPart) and form == "inner" and items:
+            inner = items[-1].get(part.extra.get("$field"))
+            inner.append(_inner(part)) if isinstance(inner, list) else items.append(_thinking(part))
+        else:
+            items.append(_thinking(part) if isinstance(part, ReasoningPart) else _image(part))  # type: ignore[arg-type]
+    return items
+
+
+def _citation(item: dict[str, Any]) -> Any:
+    return copied(item["value"] if item.keys() == {"value"} else item)
+
+
+def _thinking(part: ReasoningPart) -> dict[str, Any]:
+    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
+    name: str = part.extra.get("$field") or "thinking"
+    out = {"type": "thinking", **fields(part.extra, (name,))}
+    if isinstance(part.extra.get(name), list):
+        out[name] = [_inner(part)]
+    elif part.text:
+        out[name] = part.text
+        fill(out, signature=part.signature)
+    return out
+
+
+def _inner(part: ReasoningPart) -> Any:
+    """One of the texts that an item of reasoning is a list of."""
+    kept = part.extra.get(part.extra.get("$field") or "thinking")
+    form = kept[0] if isinstance(kept, list) and kept else {}
+    if form is None:
+        return part.text
+    piece = {**fields(form), "text": part.text}
+    fill(piece, signature=part.signature)
+    return piece
+
+
+def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
+    """The reasoning under the names that the provider has for it."""
+    details = []
+    texts: dict[str, list[str]] = {}
+    forms: dict[str, Any] = {}
+    for part in parts:
+        names = part.extra.get("$field") or _REASONING
+        for name in [names] if isinstance(names, str) else names:
+            if name == "reasoning_details":
+                details.append(_detail(part))
+            elif part.text:
+                texts.setdefault(name, []).append(part.text)
+                forms[name] = part.extra.get("$form")
+    for name, pieces in texts.items():
+        text = "".join(pieces)
+        out[name] = {forms[name]: text} if forms[name] else text
+    if details:
+        out["reasoning_details"] = details
+
+
+def _detail(part: ReasoningPart) -> dict[str, Any]:
+    out = fields(part.extra)
+    for key in part.extra.get("$absent", ()):
+        out.pop(key, None)
+    if part.text:
+        out["summary" if part.summary else "text"] = part.text
+    fill(out, data=part.encrypted, signature=part.signature)
+    return out
+
+
+def _image(part: ImagePart) -> dict[str, Any]:
+    out = fields(part.extra)
+    url = part.url
+    if url is None and part.data is not None:
+        url = f"data:{part.media_type or ''};base64,{base64.b64encode(part.data).decode()}"
+    if url is not None:
+        out["image_url"] = url if part.extra.get("$field") else {**extra_of(part.extra, "image_url"), "url": url}
+    return out
+
+
+def _audio(part: AudioPart) -> dict[str, Any]:
+    out = fields(part.extra)
+    fill(out, id=part.id, transcript=part.transcript)
+    if part.data is not None:
+        out["data"] = base64.b64encode(part.data).decode()
+    return out
+
+
+def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
+    made = []
+    for call in calls:
+        if call.type == "function_call":
+            out["function_call"] = _function(call, "function")
+        else:
+            made.append(_call(call, whole))
+    if made:
+        out["tool_calls"] = made
+
+
+def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
+    extra = call.extra
+    out = fields(extra, ("function", "custom"))
+    if whole:
+        fill(out, index=call.index)
+    fill(out, id=call.id)
+    absent = extra.get("$absent", ())
+    if "type" not in absent and out.get("type", "") == "":
+        out["type"] = call.type
+    holder = "custom" if "custom" in extra or (call.type == "custom" and "function" not in extra) else "function"
+    if holder not in absent:
+        out[holder] = _function(call, holder)
+    return out
+
+
+def _function(call: ToolCall, holder: str) -> dict[str, Any]:
+    out = fields(extra_of(call.extra, holder))
+    fill(out, name=call.name)
+    if "arguments" not in call.extra.get("$absent", ()):
+        as_object = call.extra.get("$form") == "object"
+        out["input" if holder == "custom" else "arguments"] = arguments_of(call) if as_object else call.raw_arguments
+    return out
+
+
+def _add_annotations(
+    out: dict[str, Any], annotations: Iterable[dict[str, Any]], cited: Collection[dict[str, Any]]
+) -> None:
+    """Citations that do not stand in another field already."""
+    known = (*(out.get("citations") or ()), *cited)
+    found = [item for item in annotations if item not in known and item.get("value", item) not in known]
+    if found and not out.get("annotations"):
+        out["annotations"] = copied(found)
+
+
+def request(message: Message) -> dict[str, Any]:
+    """The assistant message for `messages` of the next request."""
+    parts = [part for part in message.parts if not isinstance(part, (ImagePart, UnknownPart))]
+    out = {"role": message.role, "content": None, **_message(parts, {}, ())}
+    for call in out.get("tool_calls", ()):
+        call.pop("index", None)
+    if "audio" in out:
+        out["audio"] = {"id": out["audio"].get("id")}
+    return out

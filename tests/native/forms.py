@@ -1,0 +1,143 @@
+"""What the tests of native bodies share: the payloads of a stream, and whether a body has lost any of their fields."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager
+from typing import Any
+
+from chunkfold import dialects, native
+from chunkfold._folder import Folder
+from chunkfold.native._build import rule_for
+
+
+@contextmanager
+def overheard(seen: list[tuple[str, dict[str, Any]]]):
+    """While it lasts every payload that a dialect decodes is copied to *seen*, with the dialect's name."""
+    originals = []
+    for name in dialects.names():
+        cls = dialects.get(name)
+        if "decode" not in vars(cls):
+            continue
+        original = cls.decode
+
+        def decode(self, payload, frame, original=original):
+            if not any(payload is known for _, known in depth):
+                seen.append((type(self).name, copy.deepcopy(payload)))
+            depth.append((self, payload))
+            try:
+                original(self, payload, frame)
+            finally:
+                depth.pop()
+
+        originals.append((cls, original))
+        cls.decode = decode
+    depth: list[Any] = []
+    try:
+        yield seen
+    finally:
+        for cls, original in originals:
+            cls.decode = original
+
+
+def fold_and_overhear(body: Any, dialect: str = "auto") -> tuple[Any, list[dict[str, Any]]]:
+    """The response of a body, and its payloads in order. Events are made, so that no frame is read by its likeness."""
+    with overheard([]) as seen:
+        folder = Folder(dialect)
+        folder.feed(body)
+        response = folder.close()
+    return response, [payload for _, payload in seen]
+
+
+def is_blank(value: Any) -> bool:
+    return value is None or (value in ("", [], {}) and not isinstance(value, (bool, int, float)))
+
+
+def leaves(value: Any, pattern: str = "", place: tuple[Any, ...] = ()):
+    """Each leaf as its path with `[]` for positions, its exact place, and its value. Blank containers are leaves."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from leaves(item, f"{pattern}.{key}" if pattern else key, (*place, key))
+    elif isinstance(value, list) and value:
+        for position, item in enumerate(value):
+            number = item.get("index", position) if isinstance(item, dict) else position
+            yield from leaves(item, pattern + "[]", (*place, f"[{number!r}]"))
+    else:
+        yield pattern, place, value
+
+
+def steps(pattern: str) -> list[str]:
+    """`choices[].message` as `choices`, `[]`, `message`."""
+    return [step for name in pattern.split(".") for step in name.replace("[]", "\0[]").split("\0") if step]
+
+
+MISSING = object()
+
+
+def found_at(body: Any, path: list[str], numbers: list[str]) -> list[Any]:
+    """The values at *path* of *body*: of a list, those of the item with the payload's number, else of all."""
+    if not path:
+        return [body]
+    step, *rest = path
+    if step != "[]":
+        return found_at(body[step], rest, numbers) if isinstance(body, dict) and step in body else []
+    number, *numbers = numbers or ["?"]
+    if not isinstance(body, list):
+        return []
+    items = [item for item in body if isinstance(item, dict) and f"[{item.get('index')!r}]" == number] or body
+    return [value for item in items for value in found_at(item, rest, numbers)]
+
+
+def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> list[str]:
+    """
+    The fields of *payloads* that are not in *body* where the rules of the dialect say that they are.
+
+    Pieces of text are left to the tests of the text. A field that never said anything has to be there as a key.
+    """
+    rules = native.get(dialect).RULES
+    groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any]]] = {}
+    for payload in payloads:
+        for pattern, place, value in leaves(payload):
+            rule, target = rule_for(rules, pattern)
+            if rule.how in ("transport", "append"):
+                continue
+            numbers = [step for step in place if isinstance(step, str) and step.startswith("[")]
+            group = groups.setdefault((place, target), (rule.how, target, numbers, []))
+            group[3].append(value)
+    wrong = []
+    for (place, _), (how, target, numbers, values) in groups.items():
+        present = found_at(body, steps(target), numbers)
+        said = [value for value in values if not is_blank(value)]
+        wanted = said if how == "extend" else said[:1] if how == "first" else said[-1:]
+        where = ".".join(map(str, place)).replace(".[", "[")
+        if not said and not present and not is_blank(values[-1]):
+            wrong.append(f"{where}: no {target}")
+        if not said and not present:
+            wrong.append(f"{where}: no key {target} for {values[-1]!r}")
+        wrong += [
+            f"{where}: {how} value {value!r:.80} is not at {target}, there is {present!r:.120}"
+            for value in wanted
+            if not any(same(value, item) for item in present)
+        ]
+    return wrong
+
+
+def same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def different(want: Any, got: Any, path: str = "") -> list[str]:
+    """The paths at which two bodies differ."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        out = [f"{path}.{key} is missing" for key in want.keys() - got.keys()]
+        out += [f"{path}.{key} is too many: {got[key]!r:.60}" for key in got.keys() - want.keys()]
+        for key in want.keys() & got.keys():
+            out += different(want[key], got[key], f"{path}.{key}")
+        return sorted(out)
+    if isinstance(want, list) and isinstance(got, list):
+        if len(want) != len(got):
+            return [f"{path}: {len(want)} items became {len(got)}"]
+        return [
+            line for at, pair in enumerate(zip(want, got, strict=True)) for line in different(*pair, f"{path}[{at}]")
+        ]
+    return [] if same(want, got) else [f"{path}: {want!r:.80} became {got!r:.80}"]

@@ -1,0 +1,64 @@
+"""What a stream says is in the body that is made from it, and the body says what the stream says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chunkfold
+from chunkfold import Response, dialects
+from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
+from tests.native.forms import fold_and_overhear, lost
+
+EXPECTED = CORPUS / "expected.jsonl"
+ROWS = (
+    [json.loads(line) for line in EXPECTED.read_text(encoding="utf-8").split("\n") if line] if EXPECTED.exists() else []
+)
+ROWS = [row for row in ROWS if CANONICAL.get(row["dialect"], row["dialect"]) in dialects.names()]
+
+# Streams whose body cannot say the same, and why.
+DIFFERS: dict[str, str] = {}
+
+
+def facts(response):
+    return {
+        "text": response.text,
+        "reasoning": response.reasoning,
+        "refusal": response.refusal,
+        "calls": [
+            (call.id, call.name, call.arguments if call.is_usable else call.raw_arguments)
+            for call in response.tool_calls
+        ],
+        "finish_reason": response.finish_reason,
+        "native_finish_reason": response.native_finish_reason,
+        "usage": response.usage and response.usage.to_dict(),
+        "choices": [(choice.index, choice.text, choice.finish_reason) for choice in response.choices],
+        "error": response.error and (response.error.type, response.error.message, response.error.code),
+    }
+
+
+def check(body_bytes, dialect, options=None):
+    response, payloads = fold_and_overhear(body_bytes, dialect)
+    if response.dialect is None:
+        return
+    body = response.to_native()
+    assert Response.from_json(response.to_json()).to_native() == body
+    again = chunkfold.fold(json.dumps(body).encode(), response.dialect)
+    assert facts(again) == facts(response)
+    wrong = lost(response.dialect, payloads, body)
+    print("\n".join(wrong))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["path"])
+def test_a_recorded_stream_loses_nothing(row):
+    check((CORPUS / row["path"]).read_bytes(), CANONICAL.get(row["dialect"], row["dialect"]))
+
+
+CASES = [path for path in case_files() if not load_case(path).get("options")]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_case_loses_nothing(path):
+    check(body_of(load_case(path)), path.parent.name)
