@@ -29,7 +29,8 @@ class RateLimit(Value, frozen=True):
     kind: RateLimitKind = "unknown"
     """
     What there was too much of: `requests`, `tokens`, requests at the same time (`concurrency`), or of everything that
-    was paid for (`quota`: waiting does not help). `overloaded`: the server has too much to do. `unknown`: it did not say.
+    was paid for (`quota`: waiting does not help). `overloaded`: the server has too much to do. `unknown`: it did not
+    say.
     """
     retry_after: float | None = None
     """Seconds to wait, as the server asked; `None` if it did not."""

@@ -88,8 +88,8 @@ def never_waits(source: Any) -> bool:
 
 def _httpcore(stream: Any) -> ReadTimeout:
     """
-    A stand-in for the `read` of httpcore, which sets the timeout of the socket anew each time, to what the request began
-    with. It stays while the response is open. A shorter timeout of the client stays in force.
+    A stand-in for the `read` of httpcore, which sets the timeout of the socket anew each time, to what the request
+    began with. It stays while the response is open. A shorter timeout of the client stays in force.
     """
     read = stream.read
     chosen: list[float] = []
