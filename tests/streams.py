@@ -214,9 +214,9 @@ def _change_json(body: bytes, rng: Any) -> bytes:
         end = frames[at].rfind(b"}") + 1
         try:
             value = json.loads(frames[at][start:end])
-        except ValueError:
+            changed = json.dumps(_changed(value, rng), separators=(",", ":")).encode()
+        except (ValueError, RecursionError):
             continue
-        changed = json.dumps(_changed(value, rng), separators=(",", ":")).encode()
         if _RAW in changed:
             changed = changed.replace(_RAW, rng.choice(RAW_JUNK))
         frames[at] = frames[at][:start] + changed + frames[at][end:]
