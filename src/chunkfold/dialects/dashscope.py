@@ -91,7 +91,7 @@ class DashScope(Dialect):
     def _choice(self, place: int, choice: dict[str, Any]) -> None:
         w = self.w
         index = choice.get("index")
-        index = index if isinstance(index, int) and index >= 0 else place
+        index = index if type(index) is int and index >= 0 else place
         message = choice.get("message")
         for key, value in message.items() if isinstance(message, dict) else ():
             if key in FIELDS:
@@ -128,7 +128,7 @@ class DashScope(Dialect):
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
         number = call.get("index")
-        number = number if isinstance(number, int) else place
+        number = number if type(number) is int else place
         kind = call.get("type")
         arguments = json_text(function.get("arguments"))
         slot = self.w.call(

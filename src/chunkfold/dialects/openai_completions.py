@@ -59,7 +59,7 @@ class OpenAICompletions(Dialect):
         shape = next((key for key in SHAPES if key in payload), None)
         if shape is not None:
             SHAPES[shape](self, payload)
-        elif payload.get("type") in _PINGS:
+        elif word(payload.get("type")) in _PINGS:
             w.ping()
         elif error is None and not payload.get("usage"):
             w.unknown(word(payload.get("object"), payload.get("type")), payload)
@@ -133,7 +133,7 @@ class OpenAICompletions(Dialect):
 
 def _index(payload: dict[str, Any]) -> int:
     index = payload.get("index")
-    return index if isinstance(index, int) and index >= 0 else 0
+    return index if type(index) is int and index >= 0 else 0
 
 
 def _own_usage(raw: dict[str, Any]) -> Usage:

@@ -65,6 +65,11 @@ class Watsonx(OpenAIChat):
         model = payload.get("model_id") or payload.get("model")
         self.w.message(id=payload.get("id"), model=model, created=payload.get("created"))
 
+    def _chat(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A chunk of OpenAI's chat; the model is named by `model_id`, and not always by `model` too."""
+        self._facts(payload)
+        super().decode(payload, frame)
+
     def _generation(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         w.message(model=payload.get("model_id"), created=payload.get("created_at"))
@@ -117,7 +122,7 @@ def _generation_usage(raw: dict[str, Any]) -> Usage:
 
 # By the field that tells the shapes apart.
 SHAPES: dict[str, Callable[[Watsonx, dict[str, Any], Frame], None]] = {
-    "choices": OpenAIChat.decode,
+    "choices": Watsonx._chat,
     "results": Watsonx._generation,
     "errors": Watsonx._errors,
     "system": Watsonx._notice,
