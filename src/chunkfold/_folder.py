@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
 from chunkfold._decoder import Decoder
+from chunkfold._objects import error_body_of, payload_of
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from chunkfold.response import Response
 
 __all__ = ["Folder"]
+
+_DATA = (bytes, bytearray, memoryview, dict)
 
 
 class Folder:
@@ -75,20 +80,24 @@ class Folder:
         """True once the dialect's end mark has come. Usage may still follow in some dialects."""
         return self._decoder.end_seen
 
-    def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any], events: bool = True) -> list[Event]:
+    def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any] | Any, events: bool = True) -> list[Event]:
         """
         Fold *data* in and return the events that it completes, oldest first.
 
-        *data* is bytes, cut anywhere, or one decoded payload. With `events=False` none are made and the list is empty,
-        which is faster.
+        *data* is bytes, cut anywhere; or one decoded payload, or the object of a vendor's SDK that stands for it. With
+        `events=False` none are made and the list is empty, which is faster.
 
         Raises:
             LimitExceeded: If a limit is passed. `events` and `response` have what came before; the folder is closed.
             ValueError: After `close()`.
-            TypeError: If *data* is neither bytes nor a mapping, or both kinds are mixed.
+            TypeError: If *data* is none of these, or both kinds are mixed.
         """
         if self._response is not None:
             raise ValueError("feed() after close()")
+        if type(data) is not bytes and not isinstance(data, _DATA):
+            data = payload_of(data)
+            if data is None:
+                return []
         live = self._live
         try:
             if not events and live is None:
@@ -238,7 +247,13 @@ class Folder:
 
 
 def transport_error(exception: Exception) -> StreamError:
-    """What an exception of the source is in the response. Whether a retry helps is not known, but likely."""
+    """What an exception of the source is in the response. An SDK's exception may tell what the provider said."""
+    body = error_body_of(exception)
+    if body is not None:
+        from chunkfold.dialects._errors import error_in, read_error
+
+        said = (error_in(body) if "error" in body else None) or read_error(body, raw=body)
+        return msgspec.structs.replace(said, origin="transport", exception=exception)
     return StreamError(
         type=type(exception).__name__,
         message=str(exception) or None,

@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-__all__ = ["is_noise", "payload_of"]
+__all__ = ["error_body_of", "is_noise", "payload_of"]
 
 # Stand-ins for "absent" that some SDKs leave in fields.
 _ABSENT = frozenset({"Unset", "UnsetType", "NotGiven", "Omit", "NotSetType", "_Unset"})
 # Events that the anthropic and openai helpers derive from those of the wire.
 _DERIVED = frozenset({"text", "thinking", "citation", "signature", "input_json", "compaction"})
-# google-genai makes a float of every number in them, so that 3 would come out as 3.0.
-_NUMBERS = frozenset({"numberValue"})
+# google-genai makes a float of the first and together of the second, so that 3 would come out as 3.0.
+_NUMBERS = frozenset({"numberValue", "index"})
+_NAMED = frozenset({"event", "data"})
 # What google-genai adds to a payload that never was on the wire.
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
 
@@ -46,7 +47,22 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     plain = _plain(item)
     if not isinstance(plain, dict):
         raise TypeError(f"the source gave a {type(item).__name__}; expected bytes, text, payloads or an SDK's objects")
+    if plain.keys() == _NAMED and isinstance(plain["data"], dict):
+        return plain["data"]  # groq wraps what has a name
     return plain
+
+
+def error_body_of(exception: Exception) -> dict[str, Any] | None:
+    """The error in the provider's words that an SDK's exception carries; `None` if it carries none."""
+    for name in ("body", "details"):  # openai and its kin; google-genai
+        body = getattr(exception, name, None)
+        if isinstance(body, dict) and body:
+            return body
+    answer = getattr(exception, "response", None)
+    error = answer.get("Error") if isinstance(answer, dict) else None  # botocore
+    if isinstance(error, dict):
+        return {"type": error.get("Code"), "message": error.get("Message")}
+    return None
 
 
 def is_noise(item: Any) -> bool:
@@ -148,9 +164,8 @@ def _langchain(item: Any) -> dict[str, Any]:
     if item.tool_call_chunks:
         delta["tool_calls"] = [
             {
-                "index": call.get("index"),
-                "id": call.get("id"),
-                "function": {"name": call.get("name"), "arguments": call.get("args")},
+                **_said({"index": call.get("index"), "id": call.get("id")}),
+                "function": _said({"name": call.get("name"), "arguments": call.get("args")}),
             }
             for call in item.tool_call_chunks
         ]

@@ -36,10 +36,15 @@ def unread_stream(stream: Any) -> Any:
     # A proxy that looks like the stream has another type than class.
     if type(held) is not dict or getattr(stream, "__class__", None) is not type(stream):
         return None
-    return unread_response(stream) if any(map(_is_own_reader, map(held.get, _READERS))) else None
+    if getattr(stream, "_observer", None) or getattr(held.get("_raw_stream"), "_observer", None):
+        return None  # anthropic's own tracing
+    readers = [held[name] for name in _READERS if name in held]
+    is_fresh = all(map(_is_own_reader, readers)) if readers else hasattr(type(stream), "__stream__")
+    return unread_response(stream) if is_fresh else None
 
 
 # Where the SDKs built by Stainless, by Speakeasy, and botocore keep the generator that they read through, and its name.
+# Some make it only when it is needed.
 _READERS = ("_iterator", "generator", "_event_generator")
 _NAMES = frozenset({"__stream__", "stream_events", "stream_events_async", "_create_raw_event_generator"})
 
