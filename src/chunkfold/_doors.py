@@ -459,6 +459,7 @@ class Stream(_Events):
         """Read one piece; its event, if it is a plain one, else its events wait."""
         if self._opened.is_failure:
             self._fail(_all_of(self._opened.pieces))
+            _close_quietly(self._opened)
             return None
         try:
             piece = next(self._opened.pieces)
@@ -475,7 +476,11 @@ class Stream(_Events):
             self.close()
             raise
         else:
-            return self._feed(piece)
+            try:
+                return self._feed(piece)
+            finally:
+                if self._over:
+                    _close_quietly(self._opened)
         return None
 
     def text(self) -> Iterator[str]:
@@ -534,6 +539,7 @@ class AsyncStream(_Events):
         """Read one piece; its event, if it is a plain one, else its events wait."""
         if self._opened.is_failure:
             self._fail(await _all_of_async(self._opened.pieces))
+            await _aclose_quietly(self._opened)
             return None
         try:
             piece = await _next_of(self._opened.pieces)
@@ -551,7 +557,11 @@ class AsyncStream(_Events):
             await _aclose_quietly(self._opened)
             raise
         else:
-            return self._feed(piece)
+            try:
+                return self._feed(piece)
+            finally:
+                if self._over:
+                    await _aclose_quietly(self._opened)
         return None
 
     def text(self) -> AsyncIterator[str]:
@@ -591,8 +601,9 @@ class _AnswerText:
         self._others: set[int] = set()
 
     def has(self, event: Event) -> bool:
-        if isinstance(event, PartStart) and event.choice == 0 and event.kind != "text":
-            self._others.add(event.index)
+        if isinstance(event, PartStart) and event.choice == 0:
+            # An index comes again where the server took parts back.
+            (self._others.discard if event.kind == "text" else self._others.add)(event.index)
         return isinstance(event, TextDelta) and event.choice == 0 and event.index not in self._others
 
 

@@ -64,7 +64,7 @@ def open_source(source: Any) -> Opened:
     response = _http_response(source)
     if response is not None:
         return response
-    if isinstance(source, io.TextIOBase):
+    if isinstance(source, io.TextIOBase) or _is_text_file(source):
         raise TypeError("a file in text mode cannot be folded exactly; open it with mode 'rb'")
     if isinstance(source, io.IOBase):
         return Opened(_read_file(source))
@@ -135,6 +135,11 @@ class LineWatch:
 def _refuse_content(text: str) -> None:
     if "\n" in text or text.startswith(("{", "[", "data:")):
         raise TypeError("a str is the path of a file, never content; for content give bytes: .encode()")
+
+
+def _is_text_file(source: Any) -> bool:
+    """True for what wraps a text file, as `tempfile` and `codecs` do."""
+    return callable(getattr(source, "readline", None)) and isinstance(getattr(source, "encoding", None), str)
 
 
 def _refuse_async(source: Any) -> None:
@@ -249,8 +254,17 @@ def _decoded(pieces: Iterator[bytes], encoding: str | None) -> Iterator[bytes]:
     import zlib
 
     decoder = zlib.decompressobj(wbits=47)  # gzip or zlib, found out from the header
+    begun = False
     for piece in pieces:
-        yield decoder.decompress(piece)
+        try:
+            data = decoder.decompress(piece)
+        except zlib.error:
+            if begun:
+                raise
+            decoder = zlib.decompressobj(wbits=-15)  # what some servers take "deflate" to be
+            data = decoder.decompress(piece)
+        begun = True
+        yield data
     yield decoder.flush()
 
 

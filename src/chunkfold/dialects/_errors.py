@@ -189,11 +189,16 @@ def _retry_after(error: Mapping[str, Any]) -> float | None:
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
         if isinstance(delay, str) and delay.endswith("s"):
             try:
-                return float(delay[:-1])
+                return _seconds(float(delay[:-1]))
             except ValueError:
                 continue
     value = error.get("retry_after")
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return _seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _seconds(value: float) -> float | None:
+    """A time that can be waited for. `inf` and numbers of hundreds of digits are none."""
+    return float(value) if 0 <= value < 1e9 else None
 
 
 def _text(value: Any) -> str | None:
@@ -205,7 +210,7 @@ def retry_after_seconds(header: str | None, now: float | None = None) -> float |
     if header is None:
         return None
     try:
-        return max(0.0, float(header))
+        return _seconds(max(0.0, float(header)))
     except ValueError:
         pass
     import time
@@ -213,5 +218,5 @@ def retry_after_seconds(header: str | None, now: float | None = None) -> float |
 
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - (time.time() if now is None else now))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
