@@ -615,3 +615,17 @@ def test_a_deep_frame_on_a_deep_stack_is_no_crash():
     response = deeper(600)
     assert response.text == "ab"
     assert response.native_finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("raw", [b"1e400", b"NaN", b"-1", b"1" * 5000, b'"7"', b"true", b"[]", b"2.5"])
+def test_a_time_to_wait_that_cannot_be_waited_for_is_none(raw):
+    for field in (
+        b'"retry_after":' + raw,
+        b'"details":[{"retryDelay":"' + raw.strip(b'"') + b's"}]',
+        b'"details":' + raw,
+    ):
+        body = b'data: {"error":{"message":"busy",' + field + b"}}\n\n"
+        error = assert_laws(body, [body]).error
+        assert error.message == "busy"
+        assert error.retry_after in (None, 2.5, 7.0)
+        assert (error.retry_after is not None) == (raw == b"2.5" or (raw == b'"7"' and b"Delay" in field)) or b'details":2.5' in field  # fmt: skip
