@@ -123,7 +123,7 @@ def test_an_open_binary_file_is_read_and_left_to_its_owner(door, tmp_path):
 def test_a_pipe_is_not_waited_for(door):
     """What is there is folded before more comes."""
     read_end, write_end = os.pipe()
-    with open(read_end, "rb") as reader, open(write_end, "wb", buffering=0) as writer:
+    with os.fdopen(read_end, "rb") as reader, os.fdopen(write_end, "wb", buffering=0) as writer:
         writer.write(FRAMES[0])
         events = stream(reader)
         assert next(event for event in events if event.type == "text_delta").text == "hel"
@@ -714,7 +714,7 @@ def test_a_cancelled_task_finalises_as_cancelled_and_goes_on():
                 pass
 
         task = asyncio.create_task(read())
-        while events.response().text != "hel":
+        while events.response().text != "hel":  # noqa: ASYNC110 - what is waited for sets no event
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
