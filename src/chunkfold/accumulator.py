@@ -735,7 +735,8 @@ class StreamAccumulator:
             "annotations": annotations if len(annotations) == len(builder.annotations) else tuple(builder.annotations),
             "role": self._facts.get("role") or "assistant",
         }
-        if facts != shown.facts:
+        # By identity: comparing would cost time in proportion to the log-probabilities.
+        if any(value is not shown.facts.get(name) for name, value in facts.items()):
             shown.facts, shown.choice = facts, None
         return shown.make(builder, self._build_part)
 

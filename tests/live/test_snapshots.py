@@ -23,6 +23,7 @@ from tests.helpers import body_of, case_files, cut, load_case
 
 CASES = [path for path in case_files() if path.parent.name in dialects.names()]
 PLACES = 50
+LARGE = 100_000
 TIMES_THE_FOLD = 10
 
 
@@ -75,7 +76,7 @@ def test_a_snapshot_is_the_fold_of_the_prefix_and_stays_so(path):
     case = load_case(path)
     body = body_of(case)
     options = case.get("options") or {}
-    pieces = cut(body, {"every": max(1, len(body) // 200)})
+    pieces = cut(body, {"every": max(1, len(body) // (200 if len(body) < LARGE else 10))})
     folder = Folder(**options)
     kept = []
     done = 0
