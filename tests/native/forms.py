@@ -108,7 +108,10 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
     for (place, _), (how, target, numbers, values) in groups.items():
         present = found_at(body, steps(target), numbers)
         said = [value for value in values if not is_blank(value)]
-        wanted = said if how == "extend" else said[:1] if how == "first" else said[-1:]
+        if how == "first":
+            # A time of 0 is none.
+            said = [value for value in said if value or value is False][:1] or said[:1]
+        wanted = said if how == "extend" else said[-1:]
         where = ".".join(map(str, place)).replace(".[", "[")
         if not said and not present and not is_blank(values[-1]):
             wrong.append(f"{where}: no {target}")

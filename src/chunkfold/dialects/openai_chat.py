@@ -41,7 +41,7 @@ _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
 
 # Fields that have a place of their own in the native body, and what is in no body that was not streamed.
-_NESTED = frozenset({"choices", "x_groq", "obfuscation", "p"})
+_NESTED = frozenset({"x_groq", "obfuscation", "p"})
 _CHOICE_NESTED = frozenset({"delta", "message"})
 
 # A field that only one vendor sends tells who serves the stream.
@@ -150,7 +150,7 @@ class OpenAIChat(Dialect):
             value = payload.get(key)
             if value is not None and not w.knows(key):
                 w.extra((key,), value)
-        if not any(isinstance(choice, dict) and "message" in choice and "delta" not in choice for choice in choices):
+        if not any(isinstance(choice, dict) and _is_whole(choice) for choice in choices):
             return
         self._is_whole = True
         w.whole()
@@ -182,9 +182,11 @@ class OpenAIChat(Dialect):
         number = choice.get("index")
         index = number if type(number) is int and number >= 0 else 0
         if self._is_whole or number is not index:
-            w.extra(("choices", index, "index"), number)
+            for key in ("index", "delta", "text"):
+                if key in choice:
+                    w.extra(("choices", index, key), choice[key])
         delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta, dict) and _says_something(delta):
+        if isinstance(delta, dict) and not self._is_whole and _says_something(delta):
             self._message(index, delta, frame)
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
@@ -405,9 +407,13 @@ class OpenAIChat(Dialect):
         if not isinstance(value, dict):
             return
         w = self.w
+        if not any(value.get(key) for key in _AUDIO) and self._is_whole:
+            w.extra(("choices", index, "message", "audio"), value)
+            return
         slot = w.slot(index, "audio")
         if slot is None:
-            slot = w.start(index, "audio", key="audio", id=value.get("id"))
+            blank = {key: item for key, item in value.items() if item in (None, "")}
+            slot = w.start(index, "audio", key="audio", id=value.get("id"), extra=blank)
         w.delta(slot, value.get("transcript"))
         if value.get("data"):
             try:
@@ -415,8 +421,7 @@ class OpenAIChat(Dialect):
             except (binascii.Error, ValueError, TypeError):
                 w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
                 w.unknown("audio", value)
-        rest = {key: item for key, item in value.items() if key not in ("id", "data", "transcript")}
-        w.update(slot, extra=rest)
+        w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
 
     def _tool_calls(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         for call in value if isinstance(value, list) else [value]:
@@ -425,7 +430,7 @@ class OpenAIChat(Dialect):
 
     def _tool_call(self, index: int, call: dict[str, Any]) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
-        holder = "custom" if call.get("custom") else "function"
+        holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
         function = call.get(holder) or {}
         if not isinstance(function, dict):
             function = {}
@@ -439,6 +444,8 @@ class OpenAIChat(Dialect):
         inner = {key: item for key, item in function.items() if key not in _FUNCTION and (is_first or item is not None)}
         if inner:
             rest[holder] = inner
+        if is_first and other in call:
+            rest[other] = call[other]
         if arguments is not None and not isinstance(arguments, str):
             rest["$form"] = "object"
         if self._is_whole:
@@ -460,6 +467,9 @@ class OpenAIChat(Dialect):
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """The single call of before tools, deprecated since 2023: no id, no index."""
         if isinstance(value, dict):
+            if not value.get("name") and not value.get("arguments"):
+                self.w.extra(("choices", index, "message", "function_call"), value)
+                return
             rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
             self.w.call(
                 index,
@@ -511,6 +521,7 @@ class OpenAIChat(Dialect):
             w.extra(path, value)
 
 
+_AUDIO = ("id", "data", "transcript")
 _LOGPROBS = frozenset({"content", "refusal"})
 _THINKING = ("thinking", "summary", "text", "reasoning")
 
@@ -527,6 +538,17 @@ def _has_native_reason(choices: Any) -> bool:
     return isinstance(choices, list) and any(
         isinstance(choice, dict) and "native_finish_reason" in choice for choice in choices
     )
+
+
+def _is_whole(choice: dict[str, Any]) -> bool:
+    """True if a choice is of a body that was not streamed. Perplexity has an empty `delta` there."""
+    message, delta = choice.get("message"), choice.get("delta")
+    if not isinstance(message, dict):
+        return False
+    if "delta" not in choice:
+        return True
+    delta = delta if isinstance(delta, dict) else {}
+    return _says_something(message) and not any(delta[key] for key in delta.keys() & _MESSAGE if key != "role")
 
 
 def _says_something(delta: dict[str, Any]) -> bool:

@@ -15,16 +15,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from chunkfold import _json
+from chunkfold.parts import UnknownPart
+from chunkfold.response import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from chunkfold.parts import Part, ToolCall
     from chunkfold.response import Response, Usage
 
 __all__ = [
-    "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "arguments_of", "copied", "error_of",
-    "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
+    "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_unknown", "arguments_of", "choices_of",
+    "copied", "error_of", "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
 ]  # fmt: skip
 
 How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
@@ -112,6 +114,38 @@ def item_of(part: Part) -> dict[str, Any]:
     """The `extra` of any part."""
     extra: dict[str, Any] = getattr(part, "extra", {})
     return extra
+
+
+def choices_of(response: Response, kept: Mapping[str, Any]) -> list[Choice]:
+    """
+    The choices that came, in order of their index: those of which only fields in *kept* came too, but not the one that
+    stands for an error that came instead of all of them.
+    """
+    found = {
+        choice.index: choice
+        for choice in response.choices
+        if any(map(_is_content, choice.parts))
+        or choice.native_finish_reason is not None
+        or choice.logprobs
+        or str(choice.index) in kept
+    }
+    for key in kept:
+        if key.isdecimal():
+            found.setdefault(int(key), Choice(int(key)))
+    return [found[index] for index in sorted(found)]
+
+
+def _is_content(part: Part) -> bool:
+    """True unless the part is a payload that was not understood, whose fields stand beside the message."""
+    return not isinstance(part, UnknownPart) or part.name.startswith("content.")
+
+
+def add_unknown(out: dict[str, Any], parts: Iterable[Part]) -> None:
+    """Add the fields of payloads that were not understood: they keep their path, but replace nothing."""
+    for part in parts:
+        if isinstance(part, UnknownPart) and not _is_content(part) and isinstance(part.payload, dict):
+            for key, value in part.payload.items():
+                out.setdefault(key, copied(value))
 
 
 def error_of(response: Response) -> dict[str, Any] | None:

@@ -17,7 +17,9 @@ from chunkfold.native._build import (
     LAST,
     TRANSPORT,
     Rule,
+    add_unknown,
     arguments_of,
+    choices_of,
     copied,
     error_of,
     extra_of,
@@ -80,6 +82,7 @@ RULES: Mapping[str, Rule] = {
     "obfuscation": TRANSPORT,  # padding against guessing by size
     "p": TRANSPORT,  # the same at Mistral
     "choices[].index": FIRST,
+    "choices[].text": Rule("append", "choices[].message.content"),  # the same text once more
     "choices[].finish_reason": LAST,
     "choices[].logprobs.content[]": EXTEND,
     "choices[].logprobs.refusal[]": EXTEND,
@@ -101,24 +104,19 @@ def body(response: Response) -> dict[str, Any]:
     extra = response.extra
     whole = is_whole(response)
     out = fields(extra, ("choices",))
-    if not whole and (out or response.choices):
-        out["object"] = "chat.completion"
     fill(out, id=response.id, model=response.model, created=response.created, usage=usage_of(response.usage))
     kept = extra_of(extra, "choices")
-    choices = {choice.index: choice for choice in response.choices}
-    shown = [_choice(choice, extra_of(kept, index), response, whole) for index, choice in sorted(choices.items())
-             if not _is_made_up(choice) or str(index) in kept]  # fmt: skip
+    choices = [_choice(choice, extra_of(kept, choice.index), response, whole) for choice in choices_of(response, kept)]
     error = error_of(response)
-    if shown or (error is None and not whole):
-        out["choices"] = shown
+    if choices or error is None:
+        if not whole:
+            out["object"] = "chat.completion"
+    if choices or "choices" in extra or (error is None and not whole):
+        out["choices"] = choices
     if error is not None:
         _add_error(out, error)
+    add_unknown(out, response.parts)
     return out
-
-
-def _is_made_up(choice: Choice) -> bool:
-    """True if nothing came in that choice: it stands for the error that came instead."""
-    return not choice.parts and choice.native_finish_reason is None and not choice.logprobs
 
 
 def _add_error(out: dict[str, Any], told: dict[str, Any]) -> None:
@@ -135,11 +133,10 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
     message = extra_of(extra, "message")
     out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
     if not whole:
-        out["message"].setdefault("role", choice.role)
-        out["message"].setdefault("content", None)
-        quirk = _NO_CONTENT.get(response.vendor or "")
-        if out["message"]["content"] is None and quirk is not None:
-            out["message"]["content"] = quirk
+        shown = out["message"]
+        shown["role"] = shown.get("role") or choice.role
+        if shown.setdefault("content", None) is None:
+            shown["content"] = _NO_CONTENT.get(response.vendor or "")
         out.setdefault("finish_reason", None)
     fill(out, finish_reason=choice.native_finish_reason)
     if choice.logprobs or "logprobs" in extra:
@@ -149,6 +146,7 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
 
 def _logprobs(choice: Choice, form: Any) -> Any:
     """`{content: [...]}`, or as the server has it: a list, or what is no list of entries at all."""
+    form = {} if form is None and choice.logprobs else form
     entries = [copied(entry) for entry in choice.logprobs]
     if isinstance(form, dict):
         out = fields(form)
@@ -310,14 +308,14 @@ def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
 
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     extra = call.extra
-    out = fields(extra, ("function", "custom"))
+    holder = "custom" if call.type == "custom" and not extra.get("function") else "function"
+    out = fields(extra, (holder,))
     if whole:
         fill(out, index=call.index)
     fill(out, id=call.id)
     absent = extra.get("$absent", ())
     if "type" not in absent and out.get("type", "") == "":
         out["type"] = call.type
-    holder = "custom" if "custom" in extra or (call.type == "custom" and "function" not in extra) else "function"
     if holder not in absent:
         out[holder] = _function(call, holder)
     return out
