@@ -150,7 +150,7 @@ class OpenAIChat(Dialect):
             value = payload.get(key)
             if value is not None and not w.knows(key):
                 w.extra((key,), value)
-        if not any(isinstance(choice, dict) and _is_whole(choice) for choice in choices):
+        if not any(isinstance(choice, dict) and _is_whole(choice, payload.get("object")) for choice in choices):
             return
         self._is_whole = True
         w.whole()
@@ -540,13 +540,13 @@ def _has_native_reason(choices: Any) -> bool:
     )
 
 
-def _is_whole(choice: dict[str, Any]) -> bool:
+def _is_whole(choice: dict[str, Any], said: Any) -> bool:
     """True if a choice is of a body that was not streamed. Perplexity has an empty `delta` there."""
     message, delta = choice.get("message"), choice.get("delta")
-    if not isinstance(message, dict):
+    if not isinstance(message, dict) or "delta" not in choice:
+        return isinstance(message, dict)
+    if said == "chat.completion.chunk":
         return False
-    if "delta" not in choice:
-        return True
     delta = delta if isinstance(delta, dict) else {}
     return _says_something(message) and not any(delta[key] for key in delta.keys() & _MESSAGE if key != "role")
 
