@@ -455,9 +455,22 @@ class Response(Value, frozen=True):
             "parts": [part.to_dict() for part in self.parts],
         }
         if len(self.choices) > 1:
-            out["choices"] = [choice.to_dict() for choice in self.choices]
+            out["choices"] = [_choice_record(choice) for choice in self.choices]
         out["diagnostics"] = [diagnostic.to_dict() for diagnostic in self.diagnostics]
         return out
+
+
+def _choice_record(choice: Choice) -> dict[str, Any]:
+    return {
+        "index": choice.index,
+        "text": choice.text,
+        "reasoning": choice.reasoning,
+        "refusal": choice.refusal,
+        "tool_calls": [_call_record(call) for call in choice.tool_calls],
+        "finish_reason": choice.finish_reason,
+        "native_finish_reason": choice.native_finish_reason,
+        "parts": [part.to_dict() for part in choice.parts],
+    }
 
 
 def _call_record(call: ToolCall) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def status_of(response: Response) -> int:
         return VIOLATION if error.type == "unrecognised" or not response.truncated else TRUNCATED
     if response.finish_reason == "error" or (error is not None and error.origin == "provider"):
         return PROVIDER
-    if response.truncated or error is not None:
+    if response.truncated or error is not None or not response.choices:
         return TRUNCATED
     return LENGTH if response.finish_reason == "length" else OK
 
@@ -80,7 +80,12 @@ def _fold(words: list[str]) -> int:
     except UnknownDialect as error:
         _complain(str(error))
         return USAGE
-    return max(_fold_one(name, options) for name in options.files or ["-"])
+    status = OK
+    for name in options.files or ["-"]:
+        status = max(status, _fold_one(name, options))
+        if status == INTERRUPTED:
+            break
+    return status
 
 
 def _fold_one(name: str, options: argparse.Namespace) -> int:
@@ -178,7 +183,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _complain(message: str) -> None:
-    print(f"chunkfold: {message}", file=sys.stderr)
+    from chunkfold.cli._show import harmless
+
+    print(f"chunkfold: {harmless(message, sys.stderr)}", file=sys.stderr)
 
 
 VERBS: dict[str, Callable[[list[str]], int]] = {"fold": _fold}

@@ -37,6 +37,12 @@ _LONG = 1 << 20
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+_HARMLESS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def harmless(text: str, file: TextIO) -> str:
+    """*text* as it may be written to *file*, which may be a terminal."""
+    return text.translate(_HARMLESS) if file.isatty() else text
 
 
 class Show:
