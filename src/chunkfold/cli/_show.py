@@ -150,7 +150,8 @@ class Live(Show):
                 self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
         if response.error is not None:
             error = response.error
-            self._note(f"! {error.origin} error: {error.type or error.code or ''}: {error.message or ''}".rstrip(": "))
+            told = [str(word) for word in (error.type or error.code, error.message) if word]
+            self._note(": ".join([f"! {error.origin} error", *told]))
         if response.truncated:
             self._note("! truncated: the stream ended before the server said that it was done")
         self._note(self._summary(response))
