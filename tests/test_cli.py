@@ -1,0 +1,554 @@
+"""The command: what it prints where, and what its exit status says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import chunkfold
+from chunkfold import cli
+from chunkfold.events import event_from_json
+from tests.laws import decode, rebuild
+from tests.streams import sse
+
+
+def chat(delta, **more):
+    return sse(
+        {
+            "id": "c",
+            "object": "chat.completion.chunk",
+            "model": "m-1",
+            "choices": [{"index": 0, "delta": delta, **more}],
+        }
+    )
+
+
+def call(arguments, name="get_weather"):
+    return {
+        "tool_calls": [{"index": 0, "id": "i", "type": "function", "function": {"name": name, "arguments": arguments}}]
+    }
+
+
+def finish(reason="stop"):
+    usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}
+    return chat({}, finish_reason=reason) + sse(usage) + b"data: [DONE]\n\n"
+
+
+HELLO = chat({"reasoning_content": "hm"}) + chat({"content": "Grüße "}) + chat({"content": "東京"})
+GOOD = HELLO + finish()
+TEXT = "Grüße 東京"
+
+BODIES = {
+    "good": (GOOD, 0),
+    "bad call": (HELLO + chat(call('{"a')) + finish("tool_calls"), 0),
+    "filter": (HELLO + finish("content_filter"), 0),
+    "refusal": (chat({"refusal": "no"}) + finish(), 0),
+    "not streamed": (
+        b'{"object":"chat.completion","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}',
+        0,
+    ),
+    "length": (HELLO + finish("length"), 3),
+    "truncated": (HELLO, 4),
+    "cut in a frame": (GOOD[: GOOD.index(b"finish_reason") + 5], 4),
+    "empty": (b"", 4),
+    "blank": (b"\n\n", 4),
+    "only a comment": (b": ping\n\n", 4),
+    "only an end mark": (b"data: [DONE]\n\n", 4),
+    "error": (HELLO + sse({"error": {"message": "busy", "type": "overloaded_error"}}), 5),
+    "error body": (b'{"error":{"message":"no such key"}}', 5),
+    "error as reason": (HELLO + finish("error"), 5),
+    "not a stream": (b"<html><body>502</body></html>", 6),
+    "noise": (bytes(range(255, 100, -1)), 6),
+    "too deep": (HELLO + b'data: {"choices":[],"x":' + b"[" * 600 + b"]" * 600 + b"}\n\n", 7),
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write a body to a file and give its name."""
+
+    def save(body, name="saved.sse"):
+        path = tmp_path / name
+        path.write_bytes(body)
+        return str(path)
+
+    return save
+
+
+@pytest.fixture
+def run(capfdbinary):
+    """Run `main` in this process: status, standard output, standard error."""
+
+    def run(*words):
+        try:
+            status = cli.main(list(words))
+        except SystemExit as leaving:
+            status = leaving.code
+        out, err = capfdbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return run
+
+
+def command(*words, body=b"", env=None, **options):
+    """Run the command as a process."""
+    made = subprocess.run(
+        [sys.executable, "-m", "chunkfold", *words], input=body, capture_output=True, env={**os.environ, **(env or {})}, timeout=60, check=False, **options
+    )  # fmt: skip
+    return made.returncode, made.stdout.decode(), made.stderr.decode()
+
+
+# Exit status
+
+
+@pytest.mark.parametrize(("body", "status"), BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("form", [[], ["--json"], ["--events"]], ids=["text", "json", "events"])
+def test_the_exit_status_says_how_it_ended(run, saved, body, status, form):
+    assert run(*form, saved(body))[0] == status
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--nonsense"], ["--json", "--events"], ["--dialect"], ["--dialect", "none"], ["--dial", "auto"], ["/no/such/file"], ["/"], ["--json", "/no/such/file"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_use_is_2_with_one_line_on_standard_error(run, words):
+    status, out, err = run(*words)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("chunkfold: ")
+    assert err.count("\n") == 1
+
+
+def test_an_unknown_dialect_names_the_known_ones(run):
+    assert "anthropic-messages" in run("--dialect", "none", "x")[2]
+
+
+def test_with_several_sources_the_highest_status_counts_and_all_are_read(run, saved):
+    names = [saved(BODIES[kind][0], kind.replace(" ", "-")) for kind in ("length", "error", "good", "truncated")]
+    status, out, err = run("--json", *names, "/no/such/file")
+    assert status == 5
+    assert [json.loads(line)["source"] for line in out.splitlines()] == names
+    assert "/no/such/file" in err
+    assert run("--json", names[2], "/no/such/file")[0] == 2
+
+
+def test_a_file_that_cannot_be_read_is_said_with_its_name(run, tmp_path):
+    status, _, err = run(str(tmp_path / "none.sse"))
+    assert status == 2
+    assert "none.sse" in err
+    assert "No such file" in err
+
+
+# Text
+
+
+def test_text_goes_to_standard_output_and_all_else_to_standard_error(run, saved):
+    status, out, err = run(saved(GOOD))
+    assert (status, out) == (0, TEXT)
+    assert "hm" in err
+    assert TEXT not in err
+    assert "m-1" in err
+    assert "stop" in err
+    assert "3 in, 4 out" in err
+
+
+def test_a_call_is_named_on_standard_error_when_it_opens(run, saved):
+    _, out, err = run(saved(BODIES["bad call"][0]))
+    assert out == TEXT
+    assert "get_weather" in err
+    assert "not usable" in err or "truncated" in err or "invalid" in err
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("truncated", "truncated"), ("error", "busy"), ("error", "overloaded_error"), ("filter", "content_filter"), ("length", "length"), ("refusal", "refusal"), ("not a stream", "unrecognised"), ("too deep", "json_depth")],
+)  # fmt: skip
+def test_what_is_to_be_known_is_said_on_standard_error(run, saved, kind, said):
+    assert said in run(saved(BODIES[kind][0]))[2]
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+def test_text_is_utf8_whatever_the_locale(locale):
+    status, out, _ = command(body=GOOD, env={"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    assert (status, out) == (0, TEXT)
+
+
+def test_text_with_line_ends_and_control_characters_goes_to_a_file_as_it_is(run, saved):
+    text = "a\r\nb\x1b[31m\x00\u2028c"
+    assert run(saved(chat({"content": text}) + finish()))[1] == text
+
+
+# --json
+
+
+def test_json_is_one_object_a_source_with_the_promised_fields(run, saved):
+    body = chat({"reasoning_content": "hm"}) + chat({"content": "a"}) + chat(call('{"n": 1.10}')) + finish("tool_calls")
+    name = saved(body)
+    status, out, err = run("--json", name)
+    assert status == 0
+    assert err == ""
+    assert out.count("\n") == 1
+    record = json.loads(out)
+    response = chunkfold.fold(body)
+    fields = "source dialect id model text reasoning refusal tool_calls finish_reason native_finish_reason usage error truncated ended parts diagnostics"  # fmt: skip
+    assert set(record) == set(fields.split())
+    for field in ("dialect", "id", "model", "text", "reasoning", "refusal", "finish_reason", "native_finish_reason", "truncated", "ended"):  # fmt: skip
+        assert record[field] == getattr(response, field)
+    assert record["source"] == name
+    assert record["tool_calls"] == [
+        {
+            "id": "i",
+            "name": "get_weather",
+            "status": "complete",
+            "arguments": {"n": 1.1},
+            "raw_arguments": '{"n": 1.10}',
+        }
+    ]
+    assert '"arguments":{"n": 1.10}' in out, "numbers keep their digits"
+    assert record["usage"]["input_tokens"] == 3
+    assert record["error"] is None
+    assert [part["kind"] for part in record["parts"]] == ["reasoning", "text", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "value"), [("", "empty", {}), ('{"a', "invalid", None), ("[1]", "invalid", None)]
+)
+def test_arguments_are_null_unless_they_can_be_used(run, saved, text, status, value):
+    record = json.loads(run("--json", saved(chat(call(text)) + finish("tool_calls")))[1])
+    (made,) = record["tool_calls"]
+    assert (made["status"], made["arguments"], made["raw_arguments"]) == (status, value, text)
+
+
+def test_choices_are_in_the_record_only_when_there_are_several(run, saved):
+    second = sse({"choices": [{"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"}]})
+    record = json.loads(run("--json", saved(HELLO + second + finish()))[1])
+    assert [(choice["index"], choice["text"], choice["finish_reason"]) for choice in record["choices"]] == [
+        (0, TEXT, "stop"),
+        (1, "b", "stop"),
+    ]
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_json_is_json_whatever_came(run, saved, kind):
+    record = json.loads(run("--json", saved(BODIES[kind][0]))[1])
+    assert record["truncated"] is (BODIES[kind][1] in (4, 6, 7) and kind != "only an end mark")
+    assert (record["error"] is not None) == (BODIES[kind][1] in (5, 6, 7) and kind != "error as reason")
+
+
+# --events
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BODIES if kind != "too deep"])
+def test_events_are_lines_that_read_back_to_the_events(run, saved, kind):
+    body = BODIES[kind][0]
+    _, out, err = run("--events", saved(body))
+    assert err == ""
+    events = [event_from_json(line) for line in out.split("\n")[:-1]]
+    assert events == decode([body])
+    assert rebuild(events) == chunkfold.fold(body)
+
+
+# Options
+
+
+def test_the_dialect_may_be_named(run, saved):
+    name = saved(GOOD)
+    for words in (["--dialect", "openai-chat"], ["--dialect=mistral"], ["--dialect", "auto"]):
+        assert run(*words, name)[1] == TEXT
+    record = json.loads(run("--json", "--dialect", "anthropic", name)[1])
+    assert record["dialect"] == "anthropic-messages"
+    assert "dialect_mismatch" in [note["kind"] for note in record["diagnostics"]]
+
+
+def test_think_tags_are_split_on_request(run, saved):
+    name = saved(chat({"content": "<think>why</think>so"}) + finish())
+    assert run(name)[1] == "<think>why</think>so"
+    _, out, err = run("--split-think-tags", name)
+    assert out == "so"
+    assert "why" in err
+
+
+def test_cumulative_deltas_are_taken_apart_on_request(run, saved):
+    name = saved(chat({"content": "a"}) + chat({"content": "ab"}) + finish())
+    assert run(name)[1] == "aab"
+    assert run("--cumulative-deltas", name)[1] == "ab"
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_names_every_flag_and_every_status(run, word):
+    status, out, _ = run(word)
+    assert status == 0
+    for flag in ("--json", "--events", "--dialect", "--split-think-tags", "--cumulative-deltas", "--version"):
+        assert flag in out
+    for number in ("0", "2", "3", "4", "5", "6", "7", "130", "141"):
+        assert number in out.partition("exit status")[2]
+
+
+def test_version(run):
+    assert run("--version")[:2] == (0, f"chunkfold {chunkfold.__version__}\n")
+
+
+def test_the_verb_may_be_left_out_and_a_file_of_its_name_is_reached_by_a_path(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fold").write_bytes(GOOD)
+    assert run("fold", "./fold")[1] == TEXT
+    assert run("./fold")[1] == TEXT
+
+
+# Standard input, processes, signals
+
+
+@pytest.mark.parametrize("words", [[], ["-"], ["fold"], ["fold", "-"]], ids=" ".join)
+def test_standard_input_is_read_when_there_is_no_file_or_for_a_dash(words):
+    assert command(*words, body=GOOD)[:2] == (0, TEXT)
+
+
+def test_standard_input_may_stand_among_files(saved):
+    status, out, _ = command("--json", saved(GOOD), "-", body=HELLO)
+    assert status == 4
+    assert [json.loads(line)["source"][-9:] for line in out.splitlines()] == ["saved.sse", "-"]
+
+
+def test_the_installed_command_and_the_module_are_the_same(saved):
+    name = saved(GOOD)
+    script = pathlib.Path(sys.executable).parent / "chunkfold"
+    made = subprocess.run([script, name], capture_output=True, timeout=60, check=False)
+    assert (made.returncode, made.stdout.decode()) == command(name)[:2] == (0, TEXT)
+
+
+def started(*words, **options):
+    return subprocess.Popen([sys.executable, "-m", "chunkfold", *words], **options)
+
+
+def read_until(read, wanted, seconds=20):
+    """What can be read until *wanted* has come."""
+    seen = b""
+    until = time.monotonic() + seconds
+    while wanted not in seen and time.monotonic() < until:
+        if select.select([read], [], [], 0.2)[0]:
+            try:
+                data = os.read(read, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            seen += data
+    assert wanted in seen, seen
+    return seen
+
+
+def test_text_comes_as_it_arrives():
+    with started(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdin.write(chat({"content": "first"}))
+        process.stdin.flush()
+        read_until(process.stdout.fileno(), b"first")
+        assert process.poll() is None
+        process.stdin.write(chat({"content": "second"}) + finish())
+        process.stdin.close()
+        read_until(process.stdout.fileno(), b"second")
+        assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize("form", [[], ["--events"]], ids=["text", "events"])
+def test_a_broken_pipe_is_141_without_a_traceback(form):
+    many = chat({"content": "x" * 1000}) * 500 + finish()
+    with started(*form, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(many)
+            process.stdin.close()
+        assert process.wait(20) == 141
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_a_broken_pipe_of_the_record_is_141(saved):
+    with started("--json", saved(GOOD), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.wait(20) == 141
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--events"]], ids=["text", "json", "events"])
+def test_an_interruption_is_130_and_prints_what_came(form):
+    with started(*form, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(HELLO)
+        process.stdin.flush()
+        if form == ["--json"]:
+            time.sleep(1)
+            seen = b""
+        else:
+            seen = read_until(process.stdout.fileno(), TEXT[-2:].encode())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert b"Traceback" not in err
+        if form == ["--json"]:
+            record = json.loads(out)
+            assert (record["text"], record["ended"], record["truncated"]) == (TEXT, "cancelled", True)
+        assert seen.startswith(TEXT.encode()) or form
+
+
+def test_an_interruption_goes_to_no_further_source(saved):
+    with started("-", saved(GOOD), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(chat({"content": "first"}))
+        process.stdin.flush()
+        read_until(process.stdout.fileno(), b"first")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert TEXT.encode() not in out
+
+
+# At a terminal
+
+
+class Terminal:
+    """The command with its three streams, or some of them, at a pseudo-terminal."""
+
+    def __init__(self, *words, stdin=None, stdout=True, stderr=True, env=None):
+        self.master, slave = pty.openpty()
+        environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        self.process = started(
+            *words,
+            stdin=slave if stdin is None else subprocess.PIPE,
+            stdout=slave if stdout else subprocess.PIPE,
+            stderr=slave if stderr else subprocess.PIPE,
+            env={**environment, "TERM": "xterm", **(env or {})},
+        )
+        os.close(slave)
+        if stdin is not None:
+            self.process.stdin.write(stdin)
+            self.process.stdin.close()
+
+    def read(self):
+        """All that it shows until its end."""
+        seen = b""
+        with contextlib.suppress(OSError):
+            while data := os.read(self.master, 65536):
+                seen += data
+        self.process.wait(20)
+        return seen.decode().replace("\r\n", "\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(20)
+        os.close(self.master)
+        for file in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if file is not None:
+                file.close()
+
+
+def test_at_a_terminal_without_input_one_line_says_what_it_waits_for():
+    with Terminal() as terminal:
+        seen = read_until(terminal.master, b"chunkfold\r\n")
+        assert seen.count(b"\n") == 1
+        assert b"waiting" in seen
+        assert b"standard input" in seen
+
+
+def test_nothing_is_said_of_waiting_when_input_is_no_terminal():
+    assert "waiting" not in command(body=GOOD)[2]
+
+
+def test_at_a_terminal_reasoning_is_dimmed_and_text_is_not():
+    with Terminal(stdin=GOOD) as terminal:
+        shown = terminal.read()
+    assert "\x1b[2mhm\x1b[0m" in shown
+    assert TEXT in shown
+    assert "\x1b[2m" + TEXT not in shown
+    assert terminal.process.returncode == 0
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_no_color_is_obeyed(value):
+    with Terminal(stdin=GOOD, env={"NO_COLOR": value}) as terminal:
+        shown = terminal.read()
+    assert "hm" in shown
+    assert "\x1b[2m" not in shown
+
+
+def test_no_color_that_is_empty_counts_for_nothing():
+    with Terminal(stdin=GOOD, env={"NO_COLOR": ""}) as terminal:
+        assert "\x1b[2mhm" in terminal.read()
+
+
+def test_no_colour_goes_to_what_is_no_terminal():
+    with Terminal(stdin=GOOD, stderr=False) as terminal:
+        terminal.read()
+        assert b"\x1b" not in terminal.process.stderr.read()
+    assert "\x1b" not in command(body=GOOD)[2]
+
+
+STEERING = "\x1b[2J\x07\x00\x9b31m\x7f\b\r"
+
+
+def test_what_a_model_writes_cannot_steer_the_terminal():
+    body = chat({"reasoning_content": STEERING}) + chat({"content": STEERING}) + chat(call(json.dumps({STEERING: STEERING}), STEERING)) + sse({"error": {"message": STEERING}})  # fmt: skip
+    with Terminal(stdin=body, env={"NO_COLOR": "1"}) as terminal:
+        shown = terminal.read()
+    for code in "\x07\x00\x9b\x7f\b\r":
+        assert code not in shown, f"{code!r} reached the terminal"
+    assert "\x1b[2J" not in shown
+    assert "\u241b[2J" in shown, "it is shown as its picture"
+
+
+def test_a_name_of_a_file_cannot_steer_the_terminal(tmp_path):
+    path = tmp_path / "a\x1b[2Jb"
+    path.write_bytes(GOOD)
+    with Terminal(str(path), str(path), env={"NO_COLOR": "1"}) as terminal:
+        assert "\x1b[2J" not in terminal.read()
+    with Terminal(str(path) + "none") as terminal:
+        assert "\x1b[2J" not in terminal.read()
+
+
+def test_at_a_terminal_a_call_is_named_and_a_closing_line_ends_it():
+    with Terminal(stdin=HELLO + chat(call('{"a": 1}')) + finish("tool_calls")) as terminal:
+        lines = re.sub("\x1b\\[[0-9;]*[mKA]", "", terminal.read()).rstrip("\n").split("\n")
+    assert any("get_weather" in line for line in lines)
+    assert "m-1" in lines[-1]
+    assert "tool_calls" in lines[-1]
+    assert "3 in, 4 out" in lines[-1]
+
+
+def test_a_long_file_shows_progress_at_a_terminal_only(saved):
+    name = saved(chat({"content": "x" * 1000}) * 2000 + finish())
+    with Terminal("--json", name, stdout=False) as terminal:
+        record = terminal.process.stdout.read()
+        shown = terminal.read()
+    assert "%" in shown
+    assert len(json.loads(record)["text"]) == 2_000_000
+    assert "%" not in command("--json", name)[2]
+
+
+# Odd places to write to
+
+
+def test_main_writes_to_what_stands_for_standard_output(saved, monkeypatch):
+    out, err = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert cli.main([saved(GOOD)]) == 0
+    assert out.getvalue() == TEXT
+    assert "m-1" in err.getvalue()
+
+
+def test_every_status_of_the_promise_is_tried_here():
+    tried = {status for _, status in BODIES.values()} | {2, 130, 141}
+    assert tried == {0, 2, 3, 4, 5, 6, 7, 130, 141}
