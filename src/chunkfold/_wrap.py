@@ -279,10 +279,14 @@ class _Proxy(_Base):
         return item
 
     def __enter__(self) -> Any:
+        if not hasattr(self._cf_stream, "__enter__"):  # a generator
+            return self
         entered = self._cf_stream.__enter__()
         return self if entered is self._cf_stream else entered
 
     def __exit__(self, *exc: object) -> Any:
+        if not hasattr(self._cf_stream, "__exit__"):
+            return self.close() if hasattr(self._cf_stream, "close") else self._cf_fold._finish(GeneratorExit())
         try:
             return self._cf_stream.__exit__(*exc)
         finally:
@@ -315,26 +319,28 @@ class _AsyncProxy(_Base):
         return item
 
     async def __aenter__(self) -> Any:
+        if not hasattr(self._cf_stream, "__aenter__"):
+            return self
         entered = await self._cf_stream.__aenter__()
         return self if entered is self._cf_stream else entered
 
     async def __aexit__(self, *exc: object) -> Any:
+        if not hasattr(self._cf_stream, "__aexit__"):
+            return await self.aclose() if hasattr(self._cf_stream, "aclose") else self._cf_fold._finish(GeneratorExit())
         try:
             return await self._cf_stream.__aexit__(*exc)
         finally:
             self._cf_fold._finish(GeneratorExit())
 
-    async def close(self) -> Any:
+    async def aclose(self) -> Any:
+        """Close the stream, whether the SDK calls that `close` or `aclose`."""
+        close = getattr(self._cf_stream, "aclose", None) or self._cf_stream.close
         try:
-            return await self._cf_stream.close()
+            return await close()
         finally:
             self._cf_fold._finish(GeneratorExit())
 
-    async def aclose(self) -> Any:
-        try:
-            return await self._cf_stream.aclose()
-        finally:
-            self._cf_fold._finish(GeneratorExit())
+    close = aclose
 
 
 class _Manager(_Base):

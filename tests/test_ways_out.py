@@ -1,0 +1,161 @@
+"""
+Each way to leave a stream, at each point of it, through each door: the source is closed once, the response is finalised
+once with the right end, and nothing that had come is lost. Trio and anyio are in tests_sdks/test_ways_out_trio.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import chunkfold
+from tests.ways_out import ASYNC_WAYS, POINT, WAYS, Broken, Source, State, aleave, check, leave
+
+DOORS = ("stream", "wrap")
+
+
+class Asyncio:
+    pause = staticmethod(asyncio.sleep)
+    event = asyncio.Event
+
+    @staticmethod
+    async def cancel(read, items, is_waiting):
+        task = asyncio.ensure_future(read(items))
+        await is_waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("at", POINT)
+@pytest.mark.parametrize("way", WAYS)
+def test_way_out(way, at, door):
+    done = []
+    state = leave(door, way, at, done.append)
+    assert len(done) == 1
+    check(done[0], state, way, at, door)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("at", POINT)
+@pytest.mark.parametrize("way", ASYNC_WAYS)
+def test_way_out_under_asyncio(way, at, door):
+    done = []
+
+    async def run():
+        before = asyncio.all_tasks()
+        state = await aleave(door, way, at, done.append, Asyncio)
+        assert asyncio.all_tasks() == before
+        return state
+
+    is_dropped = way == "collection"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        state = asyncio.run(run())
+    assert [warning.category for warning in caught] == [ResourceWarning] * (is_dropped and door == "stream")
+    assert len(done) == 1
+    check(done[0], state, way, at, door, is_dropped=is_dropped)
+
+
+def test_a_bare_break_leaves_the_stream_open_to_be_continued():
+    events = chunkfold.stream(Source(State(), "end", "middle"))
+    for event in events:
+        if event.type == "text_delta":
+            break
+    assert events.response().ended is None
+    rest = list(events)
+    assert rest[-1].type == "message_stop"
+    assert events.response().text == "abcdef"
+
+
+@pytest.mark.parametrize("door", ["stream", "astream", "wrap"])
+def test_interpreter_exit_finalises_once(door):
+    """The response of a stream that is still open when the interpreter exits goes to `on_done`."""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore::ResourceWarning", "-c", EXIT, door], capture_output=True, check=True, timeout=60
+    )
+    assert run.stderr == b""
+    lines = run.stdout.decode().splitlines()
+    assert [json.loads(line) for line in lines if line.startswith("{")] == [{"text": "ab", "ended": "cancelled"}]
+    assert lines.count("closed") == (0 if door == "astream" else 1)
+
+
+EXIT = """
+import asyncio, json, sys
+import chunkfold
+
+def chunks():
+    try:
+        for text in "abcdef":
+            yield {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+    finally:
+        print("closed")
+
+async def achunks():
+    for text in "abcdef":
+        yield {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+
+def done(response):
+    print(json.dumps({"text": response.text, "ended": response.ended}))
+
+def take(events):
+    for event in events:
+        if getattr(event, "text", "") == "b":
+            break
+
+door = sys.argv[1]
+if door == "stream":
+    kept = chunkfold.stream(chunks(), on_done=done)
+    take(kept)
+elif door == "wrap":
+    kept, fold = chunkfold.wrap(chunks(), on_done=done)
+    next(kept), next(kept)
+else:
+    kept = chunkfold.astream(achunks(), on_done=done)
+    async def main():
+        async for event in kept:
+            if getattr(event, "text", "") == "b":
+                break
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(main())
+    loop.close()
+"""
+
+
+def test_wrong_use_in_the_loop_is_not_taken_for_an_end_of_the_source():
+    state = State()
+    source = Source(state, "end", "early")
+    with pytest.raises(ZeroDivisionError), chunkfold.stream(source) as events:
+        for _ in events:
+            raise ZeroDivisionError
+    assert events.response().ended == "cancelled"
+    assert events.response().error is None
+    assert state.calls == 1
+
+
+def test_closing_twice_and_after_the_end_changes_nothing():
+    state = State()
+    source = Source(state, "end", "late")
+    events = chunkfold.stream(source)
+    list(events)
+    response = events.response()
+    events.close()
+    events.close()
+    assert events.response() is response
+    assert state.calls == 1
+
+
+def test_an_exception_of_the_source_comes_after_the_last_events():
+    events = chunkfold.stream(Source(State(), "exception", "middle"))
+    seen = []
+    with pytest.raises(Broken):
+        for event in events:
+            seen.append(event.type)
+    assert seen[-1] == "message_stop"
+    assert "error" in seen
