@@ -20,6 +20,9 @@ DRAWN |= {"cache_read_input_tokens"}
 def undrawn(value):
     """*value* with the same word for all that is drawn anew."""
     if isinstance(value, dict):
+        if "cache_read_input_tokens" in value:
+            # What is not read from the cache is the rest.
+            value = {**value, "input_tokens": value["input_tokens"] + value["cache_read_input_tokens"]}
         return {key: "drawn" if key in DRAWN else undrawn(item) for key, item in value.items()}
     return [undrawn(item) for item in value] if isinstance(value, list) else value
 

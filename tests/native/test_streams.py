@@ -17,8 +17,13 @@ ROWS = (
 )
 ROWS = [row for row in ROWS if CANONICAL.get(row["dialect"], row["dialect"]) in dialects.names()]
 
-# Streams whose body cannot say the same, and why.
-DIFFERS: dict[str, str] = {}
+# Cases whose body cannot have every field at its path, and why.
+DIFFERS = {
+    "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
+    "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",
+    "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",
+    "gemini/gemini-wrong-shapes": "nothing is what the API says",
+}
 
 
 def facts(response):
@@ -38,7 +43,7 @@ def facts(response):
     }
 
 
-def check(body_bytes, dialect, options=None):
+def check(body_bytes, dialect, *, may_lose=False):
     response, payloads = fold_and_overhear(body_bytes, dialect)
     if response.dialect is None:
         return
@@ -48,7 +53,7 @@ def check(body_bytes, dialect, options=None):
     assert facts(again) == facts(response)
     wrong = lost(response.dialect, payloads, body)
     print("\n".join(wrong))
-    assert wrong == []
+    assert may_lose if wrong else not may_lose
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["path"])
@@ -61,4 +66,4 @@ CASES = [path for path in case_files() if not load_case(path).get("options")]
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_case_loses_nothing(path):
-    check(body_of(load_case(path)), path.parent.name)
+    check(body_of(load_case(path)), path.parent.name, may_lose=f"{path.parent.name}/{path.stem}" in DIFFERS)

@@ -33,6 +33,7 @@ Fold the streamed output of an LLM API into the complete message.
   curl -N https://... | chunkfold      watch the answer come together
   chunkfold --json saved.sse           the whole message as one JSON object
   chunkfold --events saved.sse         what happened, one JSON object a line
+  chunkfold --native saved.sse         the body that the provider sends without streaming
 
 The text goes to standard output; reasoning, notes and the closing line to standard error."""
 
@@ -90,9 +91,10 @@ def _fold(words: list[str]) -> int:
 
 def _fold_one(name: str, options: argparse.Namespace) -> int:
     """Fold one source and show it; its exit status."""
-    from chunkfold.cli._show import Events, Live, Record
+    from chunkfold.cli._show import Body, Events, Live, Record
 
-    show = (Events if options.events else Record if options.json else Live)(name, several=len(options.files) > 1)
+    form = Events if options.events else Record if options.json else Body if options.native else Live
+    show = form(name, several=len(options.files) > 1)
     try:
         source = _open(name)
     except OSError as error:
@@ -166,6 +168,9 @@ def _fold_parser() -> argparse.ArgumentParser:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the response as one JSON object a source")
     form.add_argument("--events", action="store_true", help="print the events, one JSON object a line")
+    form.add_argument(
+        "--native", action="store_true", help="print the provider's own body, as sent without streaming, one a line"
+    )
     parser.add_argument("--dialect", default="auto", metavar="NAME", help="the wire dialect (default: found out)")
     parser.add_argument("--split-think-tags", action="store_true", help="take <think>...</think> for reasoning")
     parser.add_argument("--cumulative-deltas", action="store_true", help="each text is the whole text so far")

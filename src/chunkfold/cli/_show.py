@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from chunkfold.response import Response
     from chunkfold.timing import Timing
 
-__all__ = ["Events", "Live", "Record", "Show"]
+__all__ = ["Body", "Events", "Live", "Record", "Show"]
 
 _READ = 64 << 10
 _LONG = 1 << 20
@@ -85,6 +85,19 @@ class Record(Show):
         if timing is not None:
             record["stats"] = timing.to_dict()
         _out(_json.encode(record) + "\n")
+
+
+class Body(Show):
+    """The body that the provider sends without streaming, as JSON on one line; `null` if there is no telling."""
+
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        try:
+            body = response.to_native()
+        except ValueError as error:
+            _write(sys.stderr, f"{harmless(self.name, sys.stderr)}: {error}\n")
+            body = None
+        _out(_json.encode(body) + "\n")
+        super().end(response, timing)
 
 
 class Events(Show):

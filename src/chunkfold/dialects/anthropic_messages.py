@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import word
-from chunkfold.dialects._writer import CALLS
+from chunkfold.dialects._writer import CALLS, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
-_START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created"})
-_DELTA = frozenset({"stop_reason", "type"})
+_START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created", "error"})
+_DELTA = frozenset({"stop_reason"})
+_NESTED = frozenset({"content", "usage"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error"})
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
@@ -72,7 +72,8 @@ class AnthropicMessages(Dialect):
         elif error_in(payload) is not None:
             self._error(payload, frame)
         else:
-            self.w.unknown(word(kind, frame.event), payload)
+            # Not named like a block of that type, which has its place in the content.
+            self.w.unknown(f"event.{word(kind, frame.event)}", payload)
 
     def _message_start(self, payload: dict[str, Any], frame: Frame) -> None:
         message = payload.get("message")
@@ -85,7 +86,12 @@ class AnthropicMessages(Dialect):
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed."""
+        self.w.whole()
         self._take_message(payload, frame)
+        self.w.extra(("role",), payload.get("role"))
+        if payload.get("error"):
+            # As we write a message that broke off.
+            self.w.error(read_error(payload["error"], raw={"error": payload["error"]}))
         self.end_seen = True
 
     def _take_message(self, message: dict[str, Any], frame: Frame, *path: str) -> None:
@@ -101,6 +107,7 @@ class AnthropicMessages(Dialect):
                 self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START)
+        w.blanks(message, _NESTED)
         w.finish(0, message.get("stop_reason"))
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -124,12 +131,13 @@ class AnthropicMessages(Dialect):
             w.delta(slot, block.get("text"))
             citations = block.get("citations")
             w.annotations(0, slot, citations if isinstance(citations, list) else [])
+            if isinstance(citations, list) and any(citations.count(citation) > 1 for citation in citations):
+                w.update(slot, extra={"citations": citations})
         elif kind == "thinking":
             w.delta(slot, block.get("thinking"))
             w.update(slot, signature=block.get("signature"))
         elif slot.kind in CALLS and block.get("input"):
-            exact = _json.raw_at(frame.data, *path, "input") if frame.data else None
-            slot.start_input = exact or _json.encode(block["input"])
+            slot.start_input = json_text(block["input"], frame.data, *path, "input")
         return slot
 
     def _open(self, index: Any, kind: str, block: dict[str, Any]) -> Slot:
@@ -140,7 +148,10 @@ class AnthropicMessages(Dialect):
         known = _KINDS.get(kind)
         if known is None:
             return w.start(0, "unknown", **key, name=kind, extra=block)
-        rest = {name: value for name, value in block.items() if name not in _BLOCK and value is not None}
+        own = _OWN.get(kind, _CALL)
+        rest = {
+            name: value for name, value in block.items() if name != "type" and (name not in own or _kept(name, value))
+        }
         if kind == "redacted_thinking":
             return w.start(0, known, **key, extra={**rest, "redacted": True, "encrypted": block.get("data")})
         if known in CALLS:
@@ -166,8 +177,10 @@ class AnthropicMessages(Dialect):
         self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking"))
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        """A whole signature: it replaces."""
-        self.w.update(self._slot(index, "reasoning", "thinking"), signature=delta.get("signature"))
+        """A whole signature: it replaces. An empty one says that there is such a field."""
+        signature = delta.get("signature")
+        extra = {"signature": ""} if signature == "" else None
+        self.w.update(self._slot(index, "reasoning", "thinking"), signature=signature, extra=extra)
 
     def _citations_delta(self, index: Any, delta: dict[str, Any]) -> None:
         citation = delta.get("citation")
@@ -212,6 +225,7 @@ class AnthropicMessages(Dialect):
         if isinstance(delta, dict):
             self.w.finish(0, delta.get("stop_reason"))
             self.w.extras(delta, _DELTA)
+            self.w.blanks(delta, ())
         self.w.usage(payload.get("usage"), anthropic_usage)
 
     def _message_stop(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -225,9 +239,18 @@ class AnthropicMessages(Dialect):
         self.w.error(error if error is not None else read_error(payload, raw=payload))
 
 
-_BLOCK = frozenset(
-    {"type", "id", "name", "text", "thinking", "signature", "citations", "input", "data", "index", "tool_use_id"}
-)
+# The fields of blocks that are fields of parts.
+_CALL = frozenset({"id", "name", "input"})
+_OWN: dict[str, frozenset[str]] = {
+    "text": frozenset({"text", "citations"}),
+    "thinking": frozenset({"thinking", "signature"}),
+    "redacted_thinking": frozenset({"data"}),
+}
+
+
+def _kept(name: str, value: Any) -> bool:
+    """True if a field of a part says nothing, so that only its name is to be kept. Text and input come in pieces."""
+    return not value and name not in ("text", "thinking", "input")
 
 
 def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
@@ -237,6 +260,11 @@ def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
         isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
     )
     rest = {name: value for name, value in block.items() if name not in ("tool_use_id", "content", "is_error")}
+    if "is_error" in block:
+        rest["$field"] = "is_error"
+    absent = [name for name in ("tool_use_id", "content") if name not in block]
+    if absent:
+        rest["$absent"] = absent
     return {**rest, "type": kind, "content": content, "is_error": failed}
 
 

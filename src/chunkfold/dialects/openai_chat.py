@@ -34,7 +34,7 @@ _CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
-        "reasoning_content", "reasoning_text", "reasoning_details", "executed_tools", "citations", "index",
+        "reasoning_content", "reasoning_text", "reasoning_details", "executed_tools", "citations",
     }
 )  # fmt: skip
 _CALL = frozenset({"index", "id", "type", "function", "custom"})

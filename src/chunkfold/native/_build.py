@@ -19,14 +19,14 @@ from chunkfold.parts import UnknownPart
 from chunkfold.response import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from chunkfold.parts import Part, ToolCall
     from chunkfold.response import Response, Usage
 
 __all__ = [
-    "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_unknown", "arguments_of", "choices_of",
-    "copied", "error_of", "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
+    "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
+    "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
 ]  # fmt: skip
 
 How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
@@ -35,7 +35,10 @@ NOTES: Final = frozenset({"$whole", "$field", "$form", "$absent"})
 
 
 class Rule(NamedTuple):
-    """How the values of a field become one, and where the whole body has it (`""`: at the same path)."""
+    """
+    How the values of a field become one, and where the whole body has it: at the same path (`""`), or what is in it at
+    the top (`"$"`).
+    """
 
     how: How
     at: str = ""
@@ -60,7 +63,7 @@ def rule_for(rules: Mapping[str, Rule], path: str) -> tuple[Rule, str]:
     while head:
         rule = rules.get(head)
         if rule is not None:
-            return rule, (rule.at or head) + rest
+            return rule, rest.lstrip(".") if rule.at == "$" else (rule.at or head) + rest
         cut = max(head.rfind("."), head.rfind("[]"))
         head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
     return LAST, path
@@ -116,7 +119,9 @@ def item_of(part: Part) -> dict[str, Any]:
     return extra
 
 
-def choices_of(response: Response, kept: Mapping[str, Any]) -> list[Choice]:
+def choices_of(
+    response: Response, kept: Mapping[str, Any], is_content: Callable[[Part], bool] = lambda _: True
+) -> list[Choice]:
     """
     The choices that came, in order of their index: those of which only fields in *kept* came too, but not the one that
     stands for an error that came instead of all of them.
@@ -124,7 +129,7 @@ def choices_of(response: Response, kept: Mapping[str, Any]) -> list[Choice]:
     found = {
         choice.index: choice
         for choice in response.choices
-        if any(map(_is_content, choice.parts))
+        if any(map(is_content, choice.parts))
         or choice.native_finish_reason is not None
         or choice.logprobs
         or str(choice.index) in kept
@@ -135,24 +140,32 @@ def choices_of(response: Response, kept: Mapping[str, Any]) -> list[Choice]:
     return [found[index] for index in sorted(found)]
 
 
-def _is_content(part: Part) -> bool:
-    """True unless the part is a payload that was not understood, whose fields stand beside the message."""
-    return not isinstance(part, UnknownPart) or part.name.startswith("content.")
-
-
 def add_unknown(out: dict[str, Any], parts: Iterable[Part]) -> None:
     """Add the fields of payloads that were not understood: they keep their path, but replace nothing."""
     for part in parts:
-        if isinstance(part, UnknownPart) and not _is_content(part) and isinstance(part.payload, dict):
+        if isinstance(part, UnknownPart) and isinstance(part.payload, dict):
             for key, value in part.payload.items():
                 out.setdefault(key, copied(value))
 
 
 def error_of(response: Response) -> dict[str, Any] | None:
-    """The fields of a payload that told an error: all of it, if it told nothing else. `None` if none was told."""
+    """The payload that told an error. `None` if none was told by the provider."""
     error = response.error
     if error is None or error.origin != "provider":
         return None
     if isinstance(error.raw, dict):
         return copied(error.raw)  # type: ignore[no-any-return]
     return {"error": error.raw if error.raw is not None else {"type": error.type, "message": error.message}}
+
+
+def add_error(out: dict[str, Any], response: Response) -> None:
+    """
+    Add the error that was told, if one was: beside a message what the payload has under `error`, and all of it where
+    there is nothing else, or no such field.
+    """
+    told = error_of(response) or {}
+    if out and "error" in told:
+        told = {"error": told["error"]}
+    for key, value in told.items():
+        if out.get(key) is None:
+            out[key] = value

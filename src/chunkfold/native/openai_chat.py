@@ -17,6 +17,7 @@ from chunkfold.native._build import (
     LAST,
     TRANSPORT,
     Rule,
+    add_error,
     add_unknown,
     arguments_of,
     choices_of,
@@ -106,24 +107,24 @@ def body(response: Response) -> dict[str, Any]:
     out = fields(extra, ("choices",))
     fill(out, id=response.id, model=response.model, created=response.created, usage=usage_of(response.usage))
     kept = extra_of(extra, "choices")
-    choices = [_choice(choice, extra_of(kept, choice.index), response, whole) for choice in choices_of(response, kept)]
+    choices = [
+        _choice(choice, extra_of(kept, choice.index), response, whole)
+        for choice in choices_of(response, kept, _is_content)
+    ]
     error = error_of(response)
     if choices or error is None:
         if not whole:
             out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
         out["choices"] = choices
-    if error is not None:
-        _add_error(out, error)
-    add_unknown(out, response.parts)
+    add_error(out, response)
+    add_unknown(out, [part for part in response.parts if not _is_content(part)])
     return out
 
 
-def _add_error(out: dict[str, Any], told: dict[str, Any]) -> None:
-    """An error beside the message, or all there is."""
-    for key, value in told.items():
-        if key not in ("choices", "usage"):
-            out.setdefault(key, value)
+def _is_content(part: Part) -> bool:
+    """True unless the part is a payload that was not understood, whose fields stand beside the message."""
+    return not isinstance(part, UnknownPart) or part.name.startswith("content.")
 
 
 def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bool) -> dict[str, Any]:
@@ -180,7 +181,7 @@ def _message(
         elif isinstance(part, AudioPart):
             out["audio"] = _audio(part)
         elif isinstance(part, UnknownPart):
-            if part.name.startswith("content."):
+            if _is_content(part):
                 content.append(part)
         elif item_of(part).get("$form") in _ITEMS:
             content.append(part)
