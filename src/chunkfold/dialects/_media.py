@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
-__all__ = ["base64_bytes", "media_kind"]
+__all__ = ["base64_bytes", "base64_form", "base64_text", "media_kind"]
 
 _STANDARD = str.maketrans("-_", "+/")
 
@@ -31,3 +31,18 @@ def base64_bytes(text: Any) -> bytes | None:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None
+
+
+def base64_form(text: Any) -> str | None:
+    """How base64 *text* is written, if it is not the usual way: for `base64_text` to write it so again."""
+    if not isinstance(text, str):
+        return None
+    alphabet = "urlsafe" if "-" in text or "_" in text else ""
+    return (alphabet + (" unpadded" if len(text) % 4 else "")).strip() or None
+
+
+def base64_text(data: bytes, form: str | None = None) -> str:
+    """The base64 text of *data*, in the form that `base64_form` found."""
+    form = form or ""
+    text = (base64.urlsafe_b64encode if "urlsafe" in form else base64.b64encode)(data).decode()
+    return text.rstrip("=") if "unpadded" in form else text

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
-from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
+from chunkfold.dialects._path_values import PathValues
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import finish_reason, is_real
 from chunkfold.dialects._writer import json_text
@@ -50,10 +51,14 @@ _CONTENT = frozenset({"parts"})
 _PLAIN = frozenset({"text", "thought"})
 _CALL = _both("name", "id", "args", "partialArgs", "willContinue")
 _PIECE = _both("jsonPath", "stringValue", "numberValue", "boolValue", "nullValue", "willContinue")
-_TOOL = _both("id", "name", "args", "response", "toolType")
+_TOOL_CALL = _both("id", "args", "toolType")
+_RESPONSE = frozenset({"id", "response"})
 _MEDIA = _both("mimeType", "data", "fileUri")
 _CITATIONS = _both("citations", "citationSources")
+_TOP_TOKENS = _both("topCandidates")
 _TOKENS = _both("chosenCandidates", "topCandidates")
+# Facts that may be spelled in snake case.
+_FACTS = frozenset({"usage_metadata", "model_version", "response_id", "create_time"})
 
 
 def _field(mapping: Mapping[str, Any], name: str) -> Any:
@@ -94,21 +99,31 @@ class Gemini(Dialect):
         super().__init__(writer)
         self._usage_seen = False
         # By choice: the call whose arguments are being streamed, the sound that goes on, the last finish reason.
-        self._streamed: dict[int, _StreamedCall] = {}
+        self._streamed: dict[int, PathValues] = {}
         self._audio: dict[int, tuple[Slot, Any]] = {}
         self._reasons: dict[int, str] = {}
         self._cited: set[tuple[int, str]] = set()
+        # Where the response stands in a payload, and whether a part of this one is a part whatever it holds.
+        self._root: tuple[str, ...] = ()
+        self._begun = self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         body = _unwrapped(payload)
         if body is not payload:
-            self._response(body, frame, "response")
+            self._root = ("response",)
+            self.w.extra(self._root, {})
+            self._response(body, frame)
             self.w.extras(payload, _WRAPPER)
         elif payload.keys() & _TOP:
+            self._root = ()
             self._response(body, frame)
         elif payload:
             self.w.unknown("payload", payload)
-        error = error_in(payload) or error_in(body)
+        error = error_in(payload)
+        if error is None and body is not payload:
+            error = error_in(body)
+            if error is not None:
+                self.w.extra((*self._root, "error"), None)  # where it stands
         if error is not None:
             self.w.error(error)
 
@@ -121,26 +136,47 @@ class Gemini(Dialect):
             if finish_reason(self._reasons.get(choice, ""), self.words) == "stop":
                 self._complete(choice)
 
-    def _response(self, payload: Mapping[str, Any], frame: Frame, *path: str) -> None:
-        w = self.w
+    def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
+        w, root = self.w, self._root
         if payload.keys() != {"error"}:
             created = _field(payload, "createTime")
             # Only Vertex AI says when.
             vendor = "vertexai" if created else None
             id_, model = _field(payload, "responseId"), _field(payload, "modelVersion")
             w.message(id=id_, model=model, created=created, vendor=vendor)
+        if not self._begun or None in payload.values():
+            self._begin(payload)
+        for key in payload.keys() & _FACTS:
+            w.extra((*root, key), None)  # how it is spelled
         candidates = payload.get("candidates")
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else [candidates]):
             if isinstance(candidate, dict):
-                self._candidate(place, candidate, frame, *path, "candidates", place)
+                self._candidate(place, candidate, frame, *root, "candidates", place)
             elif candidate is not None:
                 w.unknown("candidate", candidate)
         feedback, usage = _field(payload, "promptFeedback"), _field(payload, "usageMetadata")
         if feedback is not None:
-            self._prompt_feedback(feedback)
+            self._prompt_feedback("promptFeedback" if "promptFeedback" in payload else "prompt_feedback", feedback)
         if usage is not None:
             self._usage(usage)
-        w.extras(payload, _TOP)
+        w.extras(payload, _TOP, *root)
+        self._begun, self._is_whole = True, False
+
+    def _begin(self, payload: Mapping[str, Any]) -> None:
+        """
+        What only the first payload tells: a body that was not streamed has a finish reason, and facts may be none.
+        """
+        w, root = self.w, self._root
+        w.blanks(payload, (), *root)
+        if self._begun:
+            return
+        for name, fact in (("responseId", "id"), ("modelVersion", "model"), ("createTime", "created")):
+            if _field(payload, name) and not w.knows(fact):
+                w.extra((*root, name if name in payload else _SNAKE[name]), _field(payload, name))
+        candidates = payload.get("candidates")
+        self._is_whole = isinstance(candidates, list) and any(
+            isinstance(candidate, dict) and _field(candidate, "finishReason") for candidate in candidates
+        )
 
     def catch_up(self, payload: dict[str, Any]) -> None:
         """The totals of the last chunk, where those before differed in text and totals alone."""
@@ -151,16 +187,26 @@ class Gemini(Dialect):
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = candidate.get("index")
         index = index if type(index) is int and index >= 0 else place
+        w = self.w
+        at: tuple[str | int, ...] = (*self._root, "candidates", index)
+        if "index" in candidate:
+            w.extra((*at, "index"), candidate["index"])
         content = candidate.get("content")
         if isinstance(content, dict):
+            if not content:
+                w.extra((*at, "content"), {})
             self._content(index, content, frame, *path, "content")
         elif content:
             self._unknown(index, "content", content)
         for name, handler in METADATA.items():
-            value = _field(candidate, name)
-            if value:
-                handler(self, index, value)
-        self.w.extras(candidate, _CANDIDATE, "candidates", index)
+            for key in (name, _SNAKE[name]):
+                if candidate.get(key):
+                    handler(self, index, candidate[key], (*at, key))
+                elif candidate.get(key) is not None:
+                    w.extra((*at, key), candidate[key])
+        if None in candidate.values():
+            w.blanks(candidate, (), *at)
+        w.extras(candidate, _CANDIDATE, *at)
 
     def _content(self, choice: int, content: dict[str, Any], frame: Frame, *path: str | int) -> None:
         parts = content.get("parts")
@@ -170,7 +216,10 @@ class Gemini(Dialect):
                 before = self._part(choice, part, before, frame, *path, "parts", place)
             elif part:
                 self._unknown(choice, "part", part)
-        self.w.extras(content, _CONTENT, "candidates", choice, "content")
+        at: tuple[str | int, ...] = (*self._root, "candidates", choice, "content")
+        if not all(content.values()):
+            self.w.blanks(content, (), *at)
+        self.w.extras(content, _CONTENT, *at)
 
     def _part(
         self, choice: int, part: dict[str, Any], before: Kind | None, frame: Frame, *path: str | int
@@ -184,43 +233,50 @@ class Gemini(Dialect):
         text = part.get("text")
         if self._audio and "inlineData" not in part and "inline_data" not in part:
             self._audio.pop(choice, None)
-        if isinstance(text, str) and part.keys() <= _PLAIN:
-            return self._text(choice, kind, text, before)
+        if isinstance(text, str) and (len(part) == 1 or (kind == "reasoning" and part.keys() <= _PLAIN)):
+            return self._text(choice, kind, text, before, None)
         names = [name for name in PARTS if part.get(name) is not None]
-        about = _about(part)
-        if names and kind == "reasoning":
-            about["thought"] = part["thought"]
+        about, blank = _about(part, kind, names)
+        if not names and text is None:
+            blank.pop("thought", None)
+        if names:
+            about.update(blank)
         for name in names:
             PARTS[name](self, choice, part[name], about, frame, *path, name)
         if isinstance(text, str) and (text or not names):
-            return self._described_text(choice, kind, text, before, {} if names else about)
+            return self._described_text(choice, kind, text, before, {} if names else about, blank)
         if not names and about.keys() == {"signature"}:
-            return self._described_text(choice, kind, "", before, about)
+            return self._described_text(choice, kind, "", before, about, {**blank, "$absent": ["text"]})
         if not names and (about or text is not None):
             self._unknown(choice, "part", part)
         return None
 
     # The kinds of parts
 
-    def _text(self, choice: int, kind: Kind, text: str, before: Kind | None) -> Kind | None:
-        if not text:
+    def _text(
+        self, choice: int, kind: Kind, text: str, before: Kind | None, extra: dict[str, Any] | None
+    ) -> Kind | None:
+        if not text and not self._is_whole:
             return before
         w = self.w
         current = w.current(choice, kind) if before == kind else None
         if current is not None:
             w.stop(current)
-        w.append(choice, kind, text)
+        if text:
+            w.append(choice, kind, text, extra=extra)
+        else:
+            w.start(choice, kind, extra=extra)
         return kind
 
     def _described_text(
-        self, choice: int, kind: Kind, text: str, before: Kind | None, about: dict[str, Any]
+        self, choice: int, kind: Kind, text: str, before: Kind | None, about: dict[str, Any], blank: dict[str, Any]
     ) -> Kind | None:
-        """A text that has a signature or any other field is a part of its own."""
+        """A text that has a signature or any other field that says something is a part of its own."""
         if not about:
-            return self._text(choice, kind, text, before)
+            return self._text(choice, kind, text, before, blank)
         w = self.w
         signature = about.pop("signature", None)
-        slot = w.start(choice, kind)
+        slot = w.start(choice, kind, extra=blank)
         w.delta(slot, text)
         w.update(slot, signature=signature, extra=about)
         w.stop(slot)
@@ -229,16 +285,20 @@ class Gemini(Dialect):
     def _function_call(self, choice: int, call: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A whole call; or the start, a piece or the end of one whose arguments are streamed."""
         if not isinstance(call, dict):
-            self._unknown(choice, "functionCall", {"functionCall": call, **about})
+            self._unknown(choice, "functionCall", _as_sent(about, functionCall=call))
             return
         w = self.w
         name, id_, args = call.get("name"), call.get("id"), call.get("args")
         pieces, goes_on = _field(call, "partialArgs"), _field(call, "willContinue")
-        rest = {**about, **_rest(call, _CALL)}
+        inner = {key: value for key, value in call.items() if key not in _CALL or _is_blank(value) or value is False}
+        rest = _described(about, str(path[-1]), inner)
+        told = {key: value for key, value in about.items() if value is not None}
+        if not all(map(_is_blank, inner.values())):
+            told[str(path[-1])] = inner
         streamed = self._streamed.get(choice)
         if streamed is not None and not args and (id_ == streamed.slot.id if id_ else not name):
-            w.update(streamed.slot, signature=rest.pop("signature", None), extra=rest)
-        elif not (name or id_ or pieces or rest) and args is None:
+            w.update(streamed.slot, signature=told.pop("signature", None), extra=told)
+        elif not (name or id_ or pieces or told) and args is None:
             # The end of a call that has ended, or nothing at all.
             return
         else:
@@ -250,7 +310,7 @@ class Gemini(Dialect):
                 return
             if not name:
                 w.diagnose("orphan_delta", "argument values for no open call", choice, slot.index)
-            streamed = self._streamed[choice] = _StreamedCall(slot)
+            streamed = self._streamed[choice] = PathValues(slot)
             # Begun at once: a call cut here must not look like one without arguments.
             w.delta(slot, "{")
         key = "partialArgs" if "partialArgs" in call else "partial_args"
@@ -260,7 +320,7 @@ class Gemini(Dialect):
         if not goes_on:
             self._complete(choice)
 
-    def _piece(self, call: _StreamedCall, piece: Any, frame: Frame, *path: str | int) -> str:
+    def _piece(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
         """The argument text that a value with its JSON path adds."""
         steps = call.steps(_field(piece, "jsonPath")) if isinstance(piece, dict) else None
         if steps and piece.keys() <= _PIECE:
@@ -302,10 +362,10 @@ class Gemini(Dialect):
     def _tool_call(self, choice: int, call: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A call of one of the server's own tools."""
         if not isinstance(call, dict):
-            self._unknown(choice, "toolCall", {"toolCall": call, **about})
+            self._unknown(choice, "toolCall", _as_sent(about, toolCall=call))
             return
         text = json_text(call.get("args"), frame.data, *path, "args")
-        rest = {**about, **_rest(call, _TOOL)}
+        rest = _described(about, str(path[-1]), _rest(call, _TOOL_CALL))
         self._server_call(choice, call.get("id"), _field(call, "toolType"), rest, text, path[-1])
 
     def _server_call(
@@ -326,26 +386,32 @@ class Gemini(Dialect):
     def _tool_result(self, choice: int, result: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """`toolResponse` of one of the server's tools; `functionResponse` where the server called the function."""
         inner = result if isinstance(result, dict) else {"response": result}
-        extra = {**about, **_rest(inner, _TOOL), "content": inner.get("response"), "type": path[-1]}
         name = inner.get("name") or _field(inner, "toolType")
+        named = {key for key in ("name", "toolType", "tool_type") if inner.get(key) == name and name}
+        rest = _described(about, str(path[-1]), _rest(inner, _RESPONSE | set(sorted(named)[:1])))
+        extra = {**rest, "content": inner.get("response"), "type": path[-1]}
         self.w.stop(self.w.start(choice, "server_tool_result", id=inner.get("id"), name=name, extra=extra))
 
     def _media(self, choice: int, media: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """Bytes, whole but for sound, which comes in many parts; or the address of a file."""
         data = base64_bytes(media.get("data", "")) if isinstance(media, dict) else None
         if data is None:
-            self._unknown(choice, str(path[-1]), {str(path[-1]): media, **about})
+            self._unknown(choice, str(path[-1]), _as_sent(about, **{str(path[-1]): media}))
             return
         w = self.w
         media_type, url = _field(media, "mimeType"), _field(media, "fileUri")
-        rest = {**about, **_rest(media, _MEDIA)}
+        inner = _rest(media, _MEDIA)
+        inner |= {key: value for key, value in media.items() if key in _MEDIA and not isinstance(value, str)}
+        rest = _described(about, str(path[-1]), inner)
+        is_plain = all(value is None for value in (*about.values(), *inner.values()))
         slot, type_before = self._audio.pop(choice, (None, None))
-        if slot is None or rest or media_type != type_before:
-            where = {"media_type": media_type, "url": url}
-            extra = {**rest, **{key: value for key, value in where.items() if isinstance(value, str)}}
+        # Two sounds of one payload are two.
+        if slot is None or not is_plain or media_type != type_before or path[-2] != 0:
+            where = {"media_type": media_type, "url": url, "$form": base64_form(media.get("data"))}
+            extra = {**rest, **{key: value for key, value in where.items() if value and isinstance(value, str)}}
             slot = w.start(choice, media_kind(media_type), extra=extra)
         w.data(slot, data)
-        if slot.kind == "audio" and data and not rest:
+        if slot.kind == "audio" and data and is_plain:
             self._audio[choice] = (slot, media_type)
         else:
             w.stop(slot)
@@ -357,79 +423,87 @@ class Gemini(Dialect):
 
     # Beside the parts
 
-    def _finish(self, choice: int, reason: Any) -> None:
+    def _finish(self, choice: int, reason: Any, at: tuple[str | int, ...]) -> None:
         """Old servers and some proxies say STOP on every payload: the last word stands, and reading goes on."""
-        if not is_real(reason):
-            self.w.extra(("candidates", choice, "finishReason"), reason)
+        if at[-1] != "finishReason" or not is_real(reason):
+            self.w.extra(at, None if is_real(reason) else reason)
         if type(reason) is int:
             reason = str(reason)
         if is_real(reason):
             self._reasons[choice] = reason
             self.w.finish(choice, reason)
 
-    def _prompt_feedback(self, feedback: Any) -> None:
+    def _prompt_feedback(self, key: str, feedback: Any) -> None:
         """The prompt was judged; if it was blocked there is no answer, and that is the reason."""
-        w = self.w
-        if not isinstance(feedback, dict):
-            w.extra(("promptFeedback",), feedback)
+        w, at = self.w, (*self._root, key)
+        if not isinstance(feedback, dict) or not feedback:
+            w.extra(at, feedback)
             return
         reason = _field(feedback, "blockReason")
         if reason and type(reason) in (str, int):
             w.finish(0, str(reason), "content_filter")
-        w.extras(feedback, frozenset(), "promptFeedback")
+        w.extras(feedback, frozenset(), *at)
 
     def _usage(self, usage: Any) -> None:
         """Running totals. Vertex AI sends objects without any count in between, which are no usage yet."""
-        if not isinstance(usage, dict):
-            self.w.extra(("usageMetadata",), usage)
+        at = (*self._root, "usageMetadata")
+        if not isinstance(usage, dict) or not usage:
+            self.w.extra(at, usage)
         elif self._usage_seen or any(type(value) in (int, float) for value in usage.values()):
             self._usage_seen = True
             self.w.usage(usage, gemini_usage)
         else:
-            self.w.extras(usage, frozenset(), "usageMetadata")
+            self.w.extras(usage, frozenset(), *at)
 
-    def _citation(self, choice: int, metadata: Any) -> None:
+    def _citation(self, choice: int, metadata: Any, at: tuple[str | int, ...]) -> None:
         """New citations each time; repeats are left out. Old servers call them `citationSources`."""
         w = self.w
         if not isinstance(metadata, dict):
-            w.extra(("candidates", choice, "citationMetadata"), metadata)
+            w.extra(at, metadata)
             return
         for key in metadata.keys() & _CITATIONS:
+            if not metadata[key]:
+                continue
             items = metadata[key] if isinstance(metadata[key], list) else [metadata[key]]
             w.annotations(choice, None, items)
-            for item in items:
-                known = len(self._cited)
-                self._cited.add((choice, _json.encode(item)))
-                if len(self._cited) > known:
-                    w.extra(("candidates", choice, "citationMetadata", key, "-"), item)
-        w.extras(metadata, _CITATIONS, "candidates", choice, "citationMetadata")
+            if items is not metadata[key]:
+                w.extra((*at, key), metadata[key])
+                continue
+            new = [item for item in items if (choice, _json.encode(item)) not in self._cited]
+            self._cited.update((choice, _json.encode(item)) for item in new)
+            for item in new:
+                w.extra((*at, key, "-"), item)
+        w.blanks(metadata, (), *at)
+        w.extras(metadata, _CITATIONS, *at)
 
-    def _grounding(self, choice: int, metadata: Any) -> None:
+    def _grounding(self, choice: int, metadata: Any, at: tuple[str | int, ...]) -> None:
         """Sources and what they support: a later value of a field replaces. The sources are citations too."""
         w = self.w
         if not isinstance(metadata, dict):
-            w.extra(("candidates", choice, "groundingMetadata"), metadata)
+            w.extra(at, metadata)
             return
         chunks = _field(metadata, "groundingChunks")
         w.annotations(choice, None, chunks if isinstance(chunks, list) else [])
-        w.extras(metadata, frozenset(), "candidates", choice, "groundingMetadata")
+        w.extras(metadata, frozenset(), *at)
 
-    def _logprobs(self, choice: int, result: Any) -> None:
+    def _logprobs(self, choice: int, result: Any, at: tuple[str | int, ...]) -> None:
         """The tokens that were chosen, each with its rivals, which the server has in a list beside."""
         w = self.w
         chosen = _field(result, "chosenCandidates") if isinstance(result, dict) else None
         if not isinstance(chosen, list):
-            w.extra(("candidates", choice, "logprobsResult"), result)
+            w.extra(at, result)
             return
         top = _field(result, "topCandidates")
         items = []
         for token, rivals in zip_longest(chosen, top if isinstance(top, list) else ()):
             item = dict(token) if isinstance(token, dict) else {"value": token}
             if rivals is not None:
-                item["topCandidates"] = rivals.get("candidates", rivals) if isinstance(rivals, dict) else rivals
+                item["topCandidates"] = rivals["candidates"] if _is_list_of_rivals(rivals) else rivals
             items.append(item)
         w.logprobs(choice, items)
-        w.extras(result, _TOKENS, "candidates", choice, "logprobsResult")
+        for key in result.keys() & _TOKENS:
+            w.extra((*at, key), result[key] if key in _TOP_TOKENS and not isinstance(top, list) else None)
+        w.extras(result, _TOKENS, *at)
 
 
 def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -440,20 +514,52 @@ def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     return payload
 
 
-def _rest(mapping: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """The fields that are kept as sent."""
-    return {key: value for key, value in mapping.items() if key not in known and value is not None}
+def _is_blank(value: Any) -> bool:
+    return value is None or value == ""
 
 
-def _about(part: dict[str, Any]) -> dict[str, Any]:
-    """What a part says beside its content: its signature, and fields that are kept as sent."""
-    about = {key: value for key, value in part.items() if key not in _PART and value is not None}
-    for key in ("thoughtSignature", "thought_signature"):
-        if isinstance(about.get(key), str):
-            signature = about.pop(key)
-            if signature:
-                about["signature"] = signature
-    return about
+def _rest(mapping: Mapping[str, Any], known: frozenset[str] | set[str]) -> dict[str, Any]:
+    """The fields that are kept as sent: those not in *known*, and those that say nothing."""
+    return {key: value for key, value in mapping.items() if key not in known or _is_blank(value)}
+
+
+def _described(about: dict[str, Any], field: str, inner: dict[str, Any]) -> dict[str, Any]:
+    """The extra of a part: the fields beside its content, those inside it, and how the content is spelled."""
+    extra = {**about, field: inner} if inner else dict(about)
+    if field in _SNAKE_PARTS:
+        extra["$field"] = field
+    return extra
+
+
+def _as_sent(about: dict[str, Any], **content: Any) -> dict[str, Any]:
+    """A part that is not understood."""
+    part = {**content, **about}
+    if "signature" in part:
+        part["thought_signature" if "thought_signature" in part else "thoughtSignature"] = part.pop("signature")
+    return part
+
+
+def _is_list_of_rivals(rivals: Any) -> bool:
+    return isinstance(rivals, dict) and rivals.keys() == {"candidates"} and isinstance(rivals["candidates"], list)
+
+
+def _about(part: dict[str, Any], kind: Kind, names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """
+    What a part says beside its content: its signature, and fields that are kept as sent; and fields that say nothing.
+    """
+    about, blank = {}, {}
+    for key, value in part.items():
+        if value is None or (key in _SIGNATURE and value == ""):
+            blank[key] = value
+        elif key in _SIGNATURE and isinstance(value, str):
+            about["signature"] = value
+            if key == "thought_signature":
+                blank[key] = None
+        elif key not in _PART or (key == "thought" and kind == "reasoning" and names):
+            about[key] = value
+        elif (key == "thought" and kind == "text") or (key == "text" and not value and names):
+            blank[key] = value
+    return about, blank
 
 
 def gemini_usage(raw: dict[str, Any]) -> Usage:
@@ -476,141 +582,7 @@ def gemini_usage(raw: dict[str, Any]) -> Usage:
     )
 
 
-# RFC 9535: `.name`, `[0]`, `['name']`, `["name"]`.
-_STEP = re.compile(r"""\.([^.\[\]]+)|\[(?:([0-9]{1,9})|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""", re.DOTALL)
-# No arguments that anybody meant are deeper.
-_DEEPEST = 128
-
-
-class _StreamedCall:
-    """
-    A call whose arguments come as values with JSON paths.
-
-    Models write from front to back, so the text of the arguments grows with each value. Should a path go back, the text
-    is put together from all values at the end.
-    """
-
-    __slots__ = ("_open", "_path", "_path_steps", "_steps", "_values", "in_order", "is_readable", "slot")
-
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
-        self.in_order = True
-        # False once a value could not be understood: then the arguments are not known.
-        self.is_readable = True
-        # The JSON text of each value in pieces; of a string without the closing quote.
-        self._values: dict[tuple[str | int, ...], list[str]] = {}
-        # The steps to the last value, and the containers on the way: whether it is an array, and what is in it.
-        self._steps: tuple[str | int, ...] = ()
-        self._open: list[tuple[bool, set[str | int]]] = [(False, set())]
-        self._path: str | None = None
-        self._path_steps: tuple[str | int, ...] = ()
-
-    def steps(self, path: Any) -> tuple[str | int, ...] | None:
-        """The steps of a JSON path; `None` if it is none that leads to one value."""
-        if path is not None and path == self._path:
-            return self._path_steps
-        if not isinstance(path, str) or not path.startswith("$"):
-            return None
-        steps: list[str | int] = []
-        at = 1
-        while at < len(path):
-            match = _STEP.match(path, at)
-            if match is None or len(steps) == _DEEPEST:
-                return None
-            name, number, single, double = match.groups()
-            steps.append(int(number) if number else name or _unescaped(single, double))
-            at = match.end()
-        self._path, self._path_steps = path, tuple(steps)
-        return self._path_steps
-
-    def add(self, steps: tuple[str | int, ...], literal: str, *, is_text: bool = False) -> str:
-        """Take a value, or more of a string; the text that it adds to the arguments."""
-        known = self._values.get(steps)
-        begun = '"' + literal if is_text else literal
-        if known is None:
-            self._values[steps] = [begun]
-            way = self._way_to(steps) if self.in_order else None
-            self.in_order = way is not None
-            return "" if way is None else way + begun
-        if is_text and known[0][0] == '"':
-            known.append(literal)
-            self.in_order = self.in_order and steps == self._steps
-            return literal if self.in_order else ""
-        if known != [begun]:
-            self._values[steps] = [begun]
-            self.in_order = False
-        return ""
-
-    def closing(self) -> str:
-        """What closes everything that is open."""
-        return self._closed_to(0)
-
-    def whole(self) -> str:
-        """The text put together from all values; `""` if they contradict each other."""
-        root: dict[str | int, Any] = {}
-        for steps, pieces in self._values.items():
-            node: Any = root
-            for step in steps[:-1]:
-                node = node.setdefault(step, {}) if isinstance(node, dict) else None
-            if not isinstance(node, dict) or steps[-1] in node:
-                return ""
-            text = "".join(pieces)
-            node[steps[-1]] = text + '"' if text[0] == '"' else text
-        return _written(root)
-
-    def _way_to(self, steps: tuple[str | int, ...]) -> str | None:
-        """What closes and opens between the last value and the next; `None` if the path goes back or jumps."""
-        shared = 0
-        for last, step in zip(self._steps[:-1], steps[:-1], strict=False):
-            if last != step:
-                break
-            shared += 1
-        text = self._closed_to(shared + 1)
-        del self._open[shared + 1 :]
-        for place in range(shared, len(steps)):
-            step = steps[place]
-            is_array, seen = self._open[-1]
-            if is_array != isinstance(step, int) or step in seen or (is_array and step != len(seen)):
-                return None
-            text += ("," if seen else "") + ("" if is_array else _json.encode(step) + ":")
-            seen.add(step)
-            if place + 1 < len(steps):
-                is_array = isinstance(steps[place + 1], int)
-                self._open.append((is_array, set()))
-                text += "[" if is_array else "{"
-        self._steps = steps
-        return text
-
-    def _closed_to(self, depth: int) -> str:
-        """What closes the last value and the containers that are deeper than *depth*."""
-        quote = '"' if self._steps and self._values[self._steps][0][0] == '"' else ""
-        return quote + "".join("]" if is_array else "}" for is_array, _ in reversed(self._open[depth:]))
-
-
-def _unescaped(single: str | None, double: str) -> str:
-    """A quoted name of a JSON path."""
-    if single is not None:
-        double = single.replace("\\'", "'").replace('"', '\\"')
-    try:
-        return str(_json.decode(f'"{double}"'.encode("utf-8", "surrogatepass"))[0])
-    except ValueError:
-        return double
-
-
-def _written(node: Any) -> str:
-    """JSON text of nested values; `""` if an object has numbers for names or an array has gaps."""
-    if isinstance(node, str):
-        return node
-    if not any(isinstance(step, str) for step in node):
-        items = [_written(node[place]) if place in node else "" for place in range(len(node))]
-        return "[" + ",".join(items) + "]" if all(items) else ""
-    if any(isinstance(step, int) for step in node):
-        return ""
-    items = [_json.encode(name) + ":" + text if (text := _written(value)) else "" for name, value in node.items()]
-    return "{" + ",".join(items) + "}" if all(items) else ""
-
-
-METADATA: dict[str, Callable[[Gemini, int, Any], None]] = {
+METADATA: dict[str, Callable[[Gemini, int, Any, tuple[str | int, ...]], None]] = {
     "finishReason": Gemini._finish,
     "citationMetadata": Gemini._citation,
     "groundingMetadata": Gemini._grounding,
@@ -627,8 +599,10 @@ _NAMED: dict[str, Callable[..., None]] = {
     "inlineData": Gemini._media,
     "fileData": Gemini._media,
 }
+_SNAKE_PARTS = frozenset(_snake(name) for name in _NAMED)
 PARTS = {**_NAMED, **{_snake(name): handler for name, handler in _NAMED.items()}}
 _PART = frozenset({*PARTS, "text", "thought"})
+_SIGNATURE = frozenset({"thoughtSignature", "thought_signature"})
 
 _SNAKE = {
     name: _snake(name)

@@ -1,0 +1,146 @@
+"""Arguments that come as values with JSON paths (Gemini): their text, as it grows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chunkfold import _json
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._writer import Slot
+
+__all__ = ["PathValues"]
+
+# RFC 9535: `.name`, `[0]`, `['name']`, `["name"]`.
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(?:([0-9]{1,9})|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""", re.DOTALL)
+# No arguments that anybody meant are deeper.
+_DEEPEST = 128
+
+
+class PathValues:
+    """
+    A call whose arguments come as values with JSON paths.
+
+    Models write from front to back, so the text of the arguments grows with each value. Should a path go back, the text
+    is put together from all values at the end.
+    """
+
+    __slots__ = ("_open", "_path", "_path_steps", "_steps", "_values", "in_order", "is_readable", "slot")
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.in_order = True
+        # False once a value could not be understood: then the arguments are not known.
+        self.is_readable = True
+        # The JSON text of each value in pieces; of a string without the closing quote.
+        self._values: dict[tuple[str | int, ...], list[str]] = {}
+        # The steps to the last value, and the containers on the way: whether it is an array, and what is in it.
+        self._steps: tuple[str | int, ...] = ()
+        self._open: list[tuple[bool, set[str | int]]] = [(False, set())]
+        self._path: str | None = None
+        self._path_steps: tuple[str | int, ...] = ()
+
+    def steps(self, path: Any) -> tuple[str | int, ...] | None:
+        """The steps of a JSON path; `None` if it is none that leads to one value."""
+        if path is not None and path == self._path:
+            return self._path_steps
+        if not isinstance(path, str) or not path.startswith("$"):
+            return None
+        steps: list[str | int] = []
+        at = 1
+        while at < len(path):
+            match = _STEP.match(path, at)
+            if match is None or len(steps) == _DEEPEST:
+                return None
+            name, number, single, double = match.groups()
+            steps.append(int(number) if number else name or _unescaped(single, double))
+            at = match.end()
+        self._path, self._path_steps = path, tuple(steps)
+        return self._path_steps
+
+    def add(self, steps: tuple[str | int, ...], literal: str, *, is_text: bool = False) -> str:
+        """Take a value, or more of a string; the text that it adds to the arguments."""
+        known = self._values.get(steps)
+        begun = '"' + literal if is_text else literal
+        if known is None:
+            self._values[steps] = [begun]
+            way = self._way_to(steps) if self.in_order else None
+            self.in_order = way is not None
+            return "" if way is None else way + begun
+        if is_text and known[0][0] == '"':
+            known.append(literal)
+            self.in_order = self.in_order and steps == self._steps
+            return literal if self.in_order else ""
+        if known != [begun]:
+            self._values[steps] = [begun]
+            self.in_order = False
+        return ""
+
+    def closing(self) -> str:
+        """What closes everything that is open."""
+        return self._closed_to(0)
+
+    def whole(self) -> str:
+        """The text put together from all values; `""` if they contradict each other."""
+        root: dict[str | int, Any] = {}
+        for steps, pieces in self._values.items():
+            node: Any = root
+            for step in steps[:-1]:
+                node = node.setdefault(step, {}) if isinstance(node, dict) else None
+            if not isinstance(node, dict) or steps[-1] in node:
+                return ""
+            text = "".join(pieces)
+            node[steps[-1]] = text + '"' if text[0] == '"' else text
+        return _written(root)
+
+    def _way_to(self, steps: tuple[str | int, ...]) -> str | None:
+        """What closes and opens between the last value and the next; `None` if the path goes back or jumps."""
+        shared = 0
+        for last, step in zip(self._steps[:-1], steps[:-1], strict=False):
+            if last != step:
+                break
+            shared += 1
+        text = self._closed_to(shared + 1)
+        del self._open[shared + 1 :]
+        for place in range(shared, len(steps)):
+            step = steps[place]
+            is_array, seen = self._open[-1]
+            if is_array != isinstance(step, int) or step in seen or (is_array and step != len(seen)):
+                return None
+            text += ("," if seen else "") + ("" if is_array else _json.encode(step) + ":")
+            seen.add(step)
+            if place + 1 < len(steps):
+                is_array = isinstance(steps[place + 1], int)
+                self._open.append((is_array, set()))
+                text += "[" if is_array else "{"
+        self._steps = steps
+        return text
+
+    def _closed_to(self, depth: int) -> str:
+        """What closes the last value and the containers that are deeper than *depth*."""
+        quote = '"' if self._steps and self._values[self._steps][0][0] == '"' else ""
+        return quote + "".join("]" if is_array else "}" for is_array, _ in reversed(self._open[depth:]))
+
+
+def _unescaped(single: str | None, double: str) -> str:
+    """A quoted name of a JSON path."""
+    if single is not None:
+        double = single.replace("\\'", "'").replace('"', '\\"')
+    try:
+        return str(_json.decode(f'"{double}"'.encode("utf-8", "surrogatepass"))[0])
+    except ValueError:
+        return double
+
+
+def _written(node: Any) -> str:
+    """JSON text of nested values; `""` if an object has numbers for names or an array has gaps."""
+    if isinstance(node, str):
+        return node
+    if not any(isinstance(step, str) for step in node):
+        items = [_written(node[place]) if place in node else "" for place in range(len(node))]
+        return "[" + ",".join(items) + "]" if all(items) else ""
+    if any(isinstance(step, int) for step in node):
+        return ""
+    items = [_json.encode(name) + ":" + text if (text := _written(value)) else "" for name, value in node.items()]
+    return "{" + ",".join(items) + "}" if all(items) else ""
