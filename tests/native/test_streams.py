@@ -23,6 +23,7 @@ DIFFERS = {
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",
     "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",
     "gemini/gemini-wrong-shapes": "nothing is what the API says",
+    "ollama/ollama-unknown-things": "a message is a word amid messages that are objects",
 }
 
 

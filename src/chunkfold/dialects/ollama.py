@@ -24,15 +24,17 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.parts import Kind
 
 # The tokens are counted beside the message, not in an object of their own.
 _COUNTS = ("prompt_eval_count", "eval_count")
 _TEXTS = ("thinking", "content", "response", "tool_calls", "images", "image")
 _TOP = frozenset({"model", "created_at", "message", "done", "done_reason", "logprobs", "error", *_COUNTS, *_TEXTS})
 _MESSAGE = frozenset({"role", *_TEXTS})
-_CALL = frozenset({"id", "type", "function"})
-_FUNCTION = frozenset({"index", "name", "arguments"})
+# Where chat has what a part is made of. A part from elsewhere says where.
+_USUAL = frozenset(("message", key) for key in ("thinking", "content", "tool_calls", "images"))
 
 
 class Ollama(Dialect):
@@ -50,6 +52,12 @@ class Ollama(Dialect):
             return CERTAIN
         return LIKELY
 
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._begun = False
+        # The time of the first object.
+        self._created: Any = None
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         error = error_in(payload)
@@ -60,13 +68,43 @@ class Ollama(Dialect):
                 w.error(error)
             return
         w.message(model=payload.get("model"), created=payload.get("created_at"))
+        if not self._begun:
+            self._begin(payload)
         self._message(payload, frame)
         w.usage({key: payload[key] for key in _COUNTS if key in payload}, _usage)
-        if payload.get("done") is True:
-            self.end_seen = True
-            w.finish(0, payload.get("done_reason"))
+        done = payload.get("done")
+        if done is True:
+            self._done(payload)
+        elif not isinstance(done, bool):
+            w.extra(("done",), done)
         if error is not None:
             w.error(error)
+
+    def _begin(self, payload: dict[str, Any]) -> None:
+        """What only the first object tells: whether it is all, and facts that are none."""
+        w = self.w
+        self._begun = True
+        self._created = payload.get("created_at")
+        for fact, key in (("model", "model"), ("created", "created_at")):
+            if payload.get(key) is not None and not w.knows(fact):
+                w.extra((key,), payload[key])
+        message = payload.get("message")
+        if payload.get("done") is True:
+            w.whole()
+            if isinstance(message, dict) and "role" in message:
+                w.extra(("message", "role"), message["role"])
+
+    def _done(self, payload: dict[str, Any]) -> None:
+        """The last object is the one whose time the whole response has."""
+        w = self.w
+        self.end_seen = True
+        w.extra(("done",), True)
+        reason = payload.get("done_reason")
+        w.finish(0, reason)
+        if reason is not None and not isinstance(reason, str):
+            w.extra(("done_reason",), reason)
+        if payload.get("created_at") != self._created:
+            w.extra(("created_at",), payload.get("created_at"))
 
     def _message(self, payload: dict[str, Any], frame: Frame) -> None:
         """What is new: chat has it in a message, generate beside one."""
@@ -81,40 +119,60 @@ class Ollama(Dialect):
 
     def _fields(self, holder: dict[str, Any], known: frozenset[str], frame: Frame, *path: str) -> None:
         """In the order thinking, text, calls, pictures, as models produce them."""
+        w = self.w
         for key, handle in FIELDS.items():
             if holder.get(key):
-                handle(self, holder[key], frame, *path)
-        self.w.extras(holder, known, *path)
+                handle(self, holder[key], frame, *path, key)
+        w.blanks(holder, (), *path)
+        w.extras(holder, known, *path)
 
     def _thinking(self, value: Any, frame: Frame, *path: str) -> None:
-        self.w.append(0, "reasoning", value)
+        self._text("reasoning", value, path)
 
     def _content(self, value: Any, frame: Frame, *path: str) -> None:
-        self.w.append(0, "text", value)
+        self._text("text", value, path)
+
+    def _text(self, kind: Kind, value: Any, path: tuple[str, ...]) -> None:
+        if isinstance(value, str):
+            self.w.append(0, kind, value, extra=_at(path))
+        else:
+            self.w.extra(path, value)
 
     def _tool_calls(self, value: Any, frame: Frame, *path: str) -> None:
         for place, call in self.w.objects("tool_calls", value):
-            self._tool_call(call, frame, *path, "tool_calls", place)
+            self._tool_call(call, frame, path, place)
 
-    def _tool_call(self, call: dict[str, Any], frame: Frame, *path: str | int) -> None:
+    def _tool_call(self, call: dict[str, Any], frame: Frame, path: tuple[str, ...], place: int) -> None:
         """A whole call. Before 2026 it has no id and no index, and equal ones are as many calls."""
         w = self.w
-        function = call.get("function")
-        if not isinstance(function, dict):
-            function = {}
-        rest = {key: value for key, value in call.items() if key not in _CALL}
-        more = {key: value for key, value in function.items() if key not in _FUNCTION}
-        index, kind = function.get("index"), call.get("type")
+        given = call.get("function")
+        function = given if isinstance(given, dict) else {}
+        id_, name, index = call.get("id"), function.get("name"), function.get("index")
+        kind, arguments = call.get("type"), function.get("arguments")
+        facts = {
+            "id": isinstance(id_, str) and id_,
+            "name": isinstance(name, str) and name,
+            "index": type(index) is int,
+            "arguments": arguments is not None,
+        }
+        rest = {key: value for key, value in call.items() if key != "function" and not (key == "id" and facts["id"])}
+        more = {key: value for key, value in function.items() if not facts.get(key)}
+        if more or given is not function:
+            rest["function"] = more or given
+        absent = [key for key, holder in (("function", call), ("arguments", function)) if key not in holder]
+        notes: dict[str, Any] = {"$absent": absent} if absent else {}
+        if isinstance(arguments, str):
+            notes["$form"] = "string"
         slot = w.start(
             0,
             "tool_call",
-            id=call.get("id"),
-            name=function.get("name"),
+            id=id_,
+            name=name,
             tool_type=kind if isinstance(kind, str) else "function",
             number=index if type(index) is int else None,
-            extra={**rest, "function": more} if more else rest,
+            extra={**rest, **notes, **_at(path)},
         )
-        w.delta(slot, json_text(function.get("arguments"), frame.data, *path, "function", "arguments"))
+        w.delta(slot, json_text(arguments, frame.data, *path, place, "function", "arguments"))
         w.stop(slot)
 
     def _images(self, value: Any, frame: Frame, *path: str) -> None:
@@ -127,9 +185,14 @@ class Ollama(Dialect):
                 w.diagnose("bad_base64", "a picture is not base64; it is kept as an unknown part", 0)
                 w.unknown("images", image)
                 continue
-            slot = w.start(0, "image")
+            slot = w.start(0, "image", extra=_at(path))
             w.data(slot, data)
             w.stop(slot)
+
+
+def _at(path: tuple[str, ...]) -> dict[str, Any]:
+    """Where a part stands, unless it is the usual place."""
+    return {} if path in _USUAL else {"$field": ".".join(path)}
 
 
 def _usage(raw: dict[str, Any]) -> Usage:

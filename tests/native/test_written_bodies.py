@@ -1,0 +1,73 @@
+"""Bodies written for this project, of dialects of which few that were not streamed are recorded: they come back too."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from chunkfold import Response
+from tests.native.forms import different
+from tests.native.test_whole_bodies import sown
+
+OLLAMA = {"model": "owl:2b", "created_at": "2026-03-04T05:06:07.5Z", "done": True, "done_reason": "stop"}
+
+BODIES = {
+    "ollama": [
+        {**OLLAMA, "message": {"role": "assistant", "content": "Low tide."}, "eval_count": 4, "total_duration": 9},
+        {**OLLAMA, "message": {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": [
+            {"function": {"name": "tide", "arguments": {"town": "Brest", "to": 1.5}}},
+            {"id": "c1", "type": "function", "function": {"index": 1, "name": "tide", "arguments": {}}},
+            {"function": {"name": "old", "arguments": '{"a": 1}'}},
+            {"function": {"name": "bare"}},
+            {"id": "c2", "function": {"name": "none", "arguments": None}},
+            {"id": "c3"},
+            {"id": 7, "function": None},
+        ]}, "prompt_eval_count": 0, "eval_count": 12},
+        {**OLLAMA, "message": {"role": "assistant", "content": "Here:", "images": ["aGk=", "no base64!"]}},
+        {**OLLAMA, "message": {"content": "x"}, "logprobs": [{"token": "x", "logprob": -0.5, "bytes": [120]}]},
+        {**OLLAMA, "message": {}, "tool_calls": None, "logprobs": None},
+        {**OLLAMA, "response": "Low", "thinking": "Hm", "context": [1, 2], "done_reason": "length"},
+        {**OLLAMA, "response": "", "done_reason": "load"},
+        {**OLLAMA, "response": "", "done_reason": "", "tool_calls": [{"function": {"name": "f", "arguments": {"k": [1]}}}]},
+        {"model": "owl:2b", "created_at": "t", "response": "", "done": True, "image": "eW8="},
+        {"error": "model 'owl' not found"},
+    ],
+}  # fmt: skip
+
+PAIRS = [(dialect, body) for dialect, bodies in BODIES.items() for body in bodies]
+IDS = [f"{dialect}-{place}" for dialect, bodies in BODIES.items() for place in range(len(bodies))]
+
+
+def assert_comes_back(body, dialect):
+    response = Response.from_native(body, dialect)
+    assert different(body, response.to_native()) == []
+    assert different(body, Response.from_json(response.to_json()).to_native()) == []
+
+
+@pytest.mark.parametrize(("dialect", "body"), PAIRS, ids=IDS)
+def test_a_body_comes_back_unchanged(dialect, body):
+    assert_comes_back(body, dialect)
+    assert_comes_back(body, "auto")
+
+
+@pytest.mark.parametrize(("dialect", "body"), PAIRS, ids=IDS)
+@pytest.mark.parametrize("seed", [{"deep": [1, {"null": None}, "text"]}, None, [], "", 0, False], ids=repr)
+def test_a_body_comes_back_unchanged_with_fields_that_nobody_knows(dialect, body, seed):
+    assert_comes_back(sown(body, seed), dialect)
+
+
+@pytest.mark.parametrize(("dialect", "body"), PAIRS, ids=IDS)
+def test_after_a_text_is_replaced_just_that_leaf_differs(dialect, body):
+    response = Response.from_native(body, dialect)
+    for choice in response.choices:
+        for place, part in enumerate(choice.parts):
+            if part.kind not in ("text", "reasoning") or not part.text:
+                continue
+            parts = list(choice.parts)
+            parts[place] = msgspec.structs.replace(part, text="another text")
+            choices = [
+                msgspec.structs.replace(item, parts=tuple(parts)) if item is choice else item
+                for item in response.choices
+            ]
+            changed = msgspec.structs.replace(response, choices=tuple(choices)).to_native()
+            assert len(different(body, changed)) == 1
