@@ -333,6 +333,12 @@ class Writer:
             elif not value and value in _BLANKS and key not in leave:
                 self.extra((*path, key), value)
 
+    def unsaid(self, payload: Mapping[str, Any], *facts: str) -> None:
+        """Keep what stands in the place of facts of the message but is none: a `created` of 0, a number as the id."""
+        for fact in facts:
+            if fact not in self._facts and payload.get(fact) is not None:
+                self.extra((fact,), payload[fact])
+
     def whole(self) -> None:
         """The payload is a body that was not streamed: nothing is missing from it that the provider sends."""
         self.extra(("$whole",), True)

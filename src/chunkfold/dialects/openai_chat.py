@@ -72,7 +72,8 @@ class OpenAIChat(Dialect):
     delta_keys: ClassVar[tuple[str, ...]] = (
         "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "text", "summary", "refusal",
     )  # fmt: skip
-    padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created")
+    padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created", "id")
+    running_keys: ClassVar[tuple[str, ...]] = ("usage",)
     payloads: ClassVar[tuple[str, ...]] = tuple(sorted(_OBJECTS))
 
     @classmethod
@@ -146,10 +147,7 @@ class OpenAIChat(Dialect):
         w = self.w
         self._begun = True
         w.blanks(payload, _NESTED)
-        for key in ("id", "model", "created"):
-            value = payload.get(key)
-            if value is not None and not w.knows(key):
-                w.extra((key,), value)
+        w.unsaid(payload, "id", "model", "created")
         if not any(isinstance(choice, dict) and _is_whole(choice, payload.get("object")) for choice in choices):
             return
         self._is_whole = True
@@ -157,6 +155,9 @@ class OpenAIChat(Dialect):
         for key in ("object", "obfuscation", "p"):
             if key in payload:
                 w.extra((key,), payload[key])
+
+    def catch_up(self, totals: dict[str, Any]) -> None:
+        self.w.usage(totals)
 
     def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
         """A usage object, a ping, or a chunk whose choices are null. What is else without choices is not understood."""

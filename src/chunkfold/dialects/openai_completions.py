@@ -21,16 +21,18 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
 _CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids"})
+# Fields that have a place of their own in the native body.
+_NESTED = ("choices", "obfuscation")
+_CHOICE_NESTED = ("text",)
 
 # llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
 _COUNTS = ("tokens_evaluated", "tokens_predicted")
-_OWN = frozenset(
-    {"index", "content", "tokens", "stop", "stop_type", "model", "error", "completion_probabilities", *_COUNTS}
-)
+_OWN = frozenset({"content", "tokens", "stop_type", "model", "error", "completion_probabilities", *_COUNTS})
 
 # What one entry of each parallel list is called in an entry of ours. Other lists keep their names.
 _COLUMNS = {"tokens": "token", "token_logprobs": "logprob"}
@@ -53,6 +55,12 @@ class OpenAICompletions(Dialect):
         own = isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool)
         return CERTAIN if own and "type" not in payload else NO
 
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._begun = False
+        # The choices that came.
+        self._indexed: set[int] = set()
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         error = error_in(payload)
@@ -73,7 +81,13 @@ class OpenAICompletions(Dialect):
         w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
         for _, choice in w.objects("choice", payload.get("choices")):
             self._choice(choice)
+        w.unsaid(payload, "id", "model", "created")
         w.extras(payload, _TOP)
+        if None in payload.values() or not self._begun:
+            w.blanks(payload, _NESTED)
+        if not self._begun and payload.get("object") != "text_completion":
+            w.extras({"object": payload["object"]} if "object" in payload else {"$absent": ["object"]}, frozenset())
+        self._begun = True
 
     def _choice(self, choice: dict[str, Any]) -> None:
         w = self.w
@@ -88,6 +102,13 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
         w.extras(choice, _CHOICE, "choices", index)
+        if None in choice.values() or choice.get("finish_reason") == "" or delta == {}:
+            w.blanks(choice, _CHOICE_NESTED, "choices", index)
+        if index not in self._indexed:
+            self._indexed.add(index)
+            if choice.get("index") is not index:
+                odd = {"index": choice["index"]} if "index" in choice else {"$absent": ["index"]}
+                w.extras(odd, frozenset(), "choices", index)
 
     def _logprobs(self, index: int, value: Any) -> None:
         """Parallel lists, one entry a token; llama.cpp sends chat's list of objects here too."""
@@ -98,6 +119,8 @@ class OpenAICompletions(Dialect):
         content = value.get("content")
         if isinstance(content, list):
             w.logprobs(index, content)
+            w.extra(("choices", index, "logprobs", "content"), [])
+            w.extras(value, frozenset({"content"}), "choices", index, "logprobs")
             return
         columns = {key: column for key, column in value.items() if isinstance(column, list)}
         rows = range(max(map(len, columns.values()), default=0))
@@ -109,6 +132,7 @@ class OpenAICompletions(Dialect):
             ],
         )
         w.extras(value, frozenset(columns), "choices", index, "logprobs")
+        w.blanks(value, (), "choices", index, "logprobs")
 
     def _tokens(self, value: Any, *path: str | int) -> None:
         """The numbers of new tokens (vLLM, llama.cpp): each piece has its own."""
@@ -129,6 +153,12 @@ class OpenAICompletions(Dialect):
             w.finish(index, payload.get("stop_type"))
             self.end_seen = True
         w.extras(payload, _OWN)
+        if payload.get("stop") or not self._begun:
+            w.blanks(payload, ("content",))
+        for key in ("tokens", "completion_probabilities"):
+            if key in payload and not isinstance(payload[key], list):
+                w.extra((key,), payload[key])
+        self._begun = True
 
 
 def _index(payload: dict[str, Any]) -> int:
