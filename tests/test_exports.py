@@ -119,7 +119,7 @@ def test_all_errors_are_of_one_family_and_all_values_are_exported_by_the_package
 
 
 def test_every_class_of_events_is_exported_and_known_by_its_type():
-    classes = {cls for cls in events.CLASSES.values()}
+    classes = set(events.CLASSES.values())
     assert {cls.__name__ for cls in classes} <= set(events.__all__)
     assert {cls.type for cls in classes} == set(events.CLASSES)
     assert set(events.Event.__args__) == classes
