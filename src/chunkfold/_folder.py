@@ -95,6 +95,8 @@ class Folder:
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
+            if data is None:
+                raise TypeError("expected bytes or a payload, got None")
             data = payload_of(data)
             if data is None:
                 return []
