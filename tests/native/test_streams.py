@@ -26,6 +26,7 @@ DIFFERS = {
     "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",
     "gemini/gemini-wrong-shapes": "nothing is what the API says",
     "ollama/ollama-unknown-things": "a message is a word amid messages that are objects",
+    "tgi/wrong-shapes": "details are a word and a list amid payloads that have objects",
 }
 
 

@@ -11,6 +11,8 @@ from tests.native.test_whole_bodies import sown
 
 OLLAMA = {"model": "owl:2b", "created_at": "2026-03-04T05:06:07.5Z", "done": True, "done_reason": "stop"}
 
+TOKENS = [{"id": 1, "text": "Calm", "logprob": -1, "special": False}, {"id": 2, "text": "</s>", "logprob": 0}]
+
 BODIES = {
     "ollama": [
         {**OLLAMA, "message": {"role": "assistant", "content": "Low tide."}, "eval_count": 4, "total_duration": 9},
@@ -31,6 +33,22 @@ BODIES = {
         {**OLLAMA, "response": "", "done_reason": "", "tool_calls": [{"function": {"name": "f", "arguments": {"k": [1]}}}]},
         {"model": "owl:2b", "created_at": "t", "response": "", "done": True, "image": "eW8="},
         {"error": "model 'owl' not found"},
+    ],
+    "tgi": [
+        {"generated_text": "Calm"},
+        {"generated_text": ""},
+        {"generated_text": "Calm", "details": None},
+        {"generated_text": "Calm", "details": {
+            "finish_reason": "eos_token", "generated_tokens": 2, "seed": None, "prefill": [], "tokens": TOKENS,
+            "top_tokens": [[{"id": 3, "text": "Wild", "logprob": -1.5, "special": False}], []],
+            "best_of_sequences": None,
+        }},
+        {"generated_text": "", "details": {"finish_reason": "length", "generated_tokens": 0, "seed": 17, "tokens": []}},
+        {"generated_text": "a", "details": {
+            "finish_reason": "length", "generated_tokens": 1, "input_length": 3, "prefill": [{"id": 5, "text": "b"}],
+            "best_of_sequences": [{"generated_text": "c", "finish_reason": "length", "tokens": [], "prefill": []}],
+        }},
+        {"error": "Input validation error", "error_type": "validation"},
     ],
 }  # fmt: skip
 

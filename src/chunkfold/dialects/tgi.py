@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
-_TOP = frozenset({"index", "token", "top_tokens", "generated_text", "details", "error", "error_type"})
+# What a payload of a stream has, where a whole body has lists among the details.
+_PIECES = ("index", "token", "top_tokens")
+_TOP = frozenset({*_PIECES, "generated_text", "details"})
+_ERROR = frozenset({"error", "error_type"})
 _COUNTS = ("input_length", "generated_tokens")
-_DETAILS = frozenset({"finish_reason", "tokens", "top_tokens", *_COUNTS})
+_DETAILS = frozenset({"finish_reason", "tokens", *_COUNTS})
 
 
 class TGI(Dialect):
@@ -46,6 +49,7 @@ class TGI(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._texts: list[str] = []
+        self._begun = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -55,21 +59,37 @@ class TGI(Dialect):
             w.unknown(word(payload.get("type"), frame.event), payload)
             return
         w.message()
+        if not self._begun:
+            self._begin(payload)
         for key in known:
             FIELDS[key](self, payload[key], payload)
+        w.blanks(payload, _PIECES)
         if error is not None:
             w.error(error)
-        w.extras(payload, _TOP)
+        w.extras(payload, _TOP if error is None else _TOP | _ERROR)
+
+    def _begin(self, payload: dict[str, Any]) -> None:
+        """A body that was not streamed has its tokens among the details."""
+        w = self.w
+        self._begun = True
+        if "token" not in payload and isinstance(payload.get("generated_text"), str):
+            w.whole()
+            for key in ("generated_text", *_PIECES):
+                if key in payload and (key != "generated_text" or not payload[key]):
+                    w.extra((key,), payload[key])
 
     def _token(self, token: Any, payload: dict[str, Any]) -> None:
         """A token: its text, unless it is special, and its log-probability with the likeliest others."""
         if not isinstance(token, dict):
+            self.w.logprobs(0, [token] if token is not None else [])
             return
         text = token.get("text")
         if isinstance(text, str) and not token.get("special"):
             self._texts.append(text)
             self.w.append(0, "text", text)
         others = payload.get("top_tokens")
+        if "top_tokens" in payload:
+            self.w.blanks({"top_tokens": others}, (), "details")
         self.w.logprobs(0, [{**token, "top_tokens": others} if others else token])
 
     def _generated_text(self, text: Any, payload: dict[str, Any]) -> None:
@@ -77,6 +97,7 @@ class TGI(Dialect):
         The whole text, in the last payload: it stands instead of the tokens. An empty one takes back only white space.
         """
         if not isinstance(text, str):
+            self.w.extra(("generated_text",), text)
             return
         self.end_seen = True
         so_far = "".join(self._texts)
@@ -94,15 +115,21 @@ class TGI(Dialect):
 
     def _details(self, details: Any, payload: dict[str, Any]) -> None:
         """The reason and the counts; in a body that was not streamed, the tokens too."""
-        if not isinstance(details, dict):
-            return
         w = self.w
+        if not isinstance(details, dict):
+            w.extra(("details",), details)
+            return
         self.end_seen = True
-        tokens = details.get("tokens")
-        w.logprobs(0, tokens if isinstance(tokens, list) else [])
+        tokens, reason = details.get("tokens"), details.get("finish_reason")
+        w.blanks(details, (), "details")
+        if isinstance(tokens, list):
+            w.logprobs(0, tokens)
+        elif tokens is not None:
+            w.extra(("details", "tokens"), tokens)
         w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
-        w.finish(0, details.get("finish_reason"))
-        w.extra(("details", "top_tokens"), details.get("top_tokens"))
+        w.finish(0, reason)
+        if reason is not None and not isinstance(reason, str):
+            w.extra(("details", "finish_reason"), reason)
         w.extras(details, _DETAILS, "details")
 
 
