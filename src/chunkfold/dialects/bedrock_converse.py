@@ -15,8 +15,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_body
+from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import is_real
 from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
 
@@ -32,9 +33,14 @@ _BLOCK_EVENT = frozenset({"contentBlockIndex", "start", "delta", "p"})
 _MESSAGE_START = frozenset({"role", "p"})
 _MESSAGE_STOP = frozenset({"stopReason", "p"})
 _METADATA = frozenset({"usage", "p"})
-_WHOLE = frozenset({"output", "stopReason", "usage"})
-_TOOL_USE = frozenset({"toolUseId", "name", "input"})
+_WHOLE = frozenset({"output", "stopReason", "usage", "error"})
+_TOOL_USE = frozenset({"toolUseId", "name", "input", "type"})
 _TOOL_RESULT = frozenset({"toolUseId", "content"})
+_CITED = frozenset({"content", "citations"})
+_REASONING = frozenset({"reasoningText", "redactedContent"})
+_THOUGHT = frozenset({"text", "signature"})
+_TEXT = frozenset({"text"})
+_BLANK: tuple[Any, ...] = (None, "", [], {})
 
 
 class BedrockConverse(Dialect):
@@ -53,7 +59,9 @@ class BedrockConverse(Dialect):
             if isinstance(inner, dict):
                 return _recognise(member, inner)
         output = payload.get("output")
-        return CERTAIN if _is_whole(output) and "stopReason" in payload else NO
+        if not _is_whole(output):
+            return NO
+        return CERTAIN if "stopReason" in payload else LIKELY
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -103,21 +111,34 @@ class BedrockConverse(Dialect):
             w.reset(0, "replay")
         self._started = True
         w.message(role=event.get("role"))
+        w.blanks(event, ("p",), "output", "message")
         w.extras(event, _MESSAGE_START, "output", "message")
 
     def _message_stop(self, event: dict[str, Any]) -> None:
         """Not the last event: `metadata` follows, and blocks that were never stopped may go on."""
         w = self.w
         w.message()
-        w.finish(0, event.get("stopReason"))
+        self._finish(event)
         w.extras(event, _MESSAGE_STOP)
         self.end_seen = True
+
+    def _finish(self, payload: dict[str, Any]) -> None:
+        reason = payload.get("stopReason")
+        self.w.finish(0, reason)
+        if "stopReason" in payload and not is_real(reason):
+            self.w.extra(("stopReason",), reason)
 
     def _metadata(self, event: dict[str, Any]) -> None:
         w = self.w
         w.message(model=_routed_to(event.get("trace")))
-        w.usage(event.get("usage"), converse_usage)
+        self._usage(event)
         w.extras(event, _METADATA)
+
+    def _usage(self, payload: dict[str, Any]) -> None:
+        usage = payload.get("usage")
+        self.w.usage(usage, converse_usage)
+        if "usage" in payload and not (usage and isinstance(usage, dict)):
+            self.w.extra(("usage",), usage)
 
     # Blocks
 
@@ -144,7 +165,8 @@ class BedrockConverse(Dialect):
         self._open(index, "server_tool_result", **_result(result))
 
     def _start_image(self, index: Any, image: dict[str, Any]) -> None:
-        self._open(index, "image", extra=_format(image))
+        extra = {**_image_source(image)[1], **_format(image)}
+        self._open(index, "image", extra=extra).extra = extra.get("image")
 
     def _block_delta(self, event: dict[str, Any]) -> None:
         self.w.message()
@@ -198,7 +220,11 @@ class BedrockConverse(Dialect):
         slot = self._part(index, "image")
         data, rest = _image_source(image)
         self.w.data(slot, data)
-        self.w.update(slot, extra=rest)
+        known = slot.extra or {}
+        slot.extra = {**known, **rest["image"]}
+        if isinstance(known.get("source"), dict) and isinstance(slot.extra.get("source"), dict):
+            slot.extra["source"] = {**known["source"], **slot.extra["source"]}
+        self.w.update(slot, extra={**rest, "image": slot.extra} if slot.extra != known else None)
 
     def _block_stop(self, event: dict[str, Any]) -> None:
         self.w.message()
@@ -236,59 +262,100 @@ class BedrockConverse(Dialect):
         w, output = self.w, payload["output"]
         message = output["message"]
         w.message(role=message.get("role"), model=_routed_to(payload.get("trace")))
+        w.whole()
         content = message.get("content")
         for place, block in enumerate(content if isinstance(content, list) else [content]):
-            for member, value in _members(block):
-                handler, shape = CONTENT.get(member, (None, object))
-                if handler is not None and isinstance(value, shape):
-                    w.stop(handler(self, value, frame, place))
-                else:
-                    w.unknown(member, block)
-        w.extras(message, frozenset({"role", "content"}), "output", "message")
+            self._whole_block(block, frame, place)
+        w.extra(("output", "message"), {})
+        w.blanks(message, (), "output", "message")
+        w.extras(message, frozenset({"content"}), "output", "message")
         w.extras(output, frozenset({"message"}), "output")
-        w.usage(payload.get("usage"), converse_usage)
-        w.extras(payload, _WHOLE)
-        w.finish(0, payload.get("stopReason"))
+        self._usage(payload)
+        failures = {key for key, value in payload.items() if key.endswith("Exception") and isinstance(value, dict)}
+        w.extras(payload, _WHOLE | failures)
+        self._finish(payload)
         self.end_seen = True
+        # What no server sends: an error of a stream, in the body that stands for it.
+        for key in failures:
+            w.error(read_error(payload[key], type_=key, raw={key: payload[key]}))
+        error = error_in(payload)
+        if error is not None:
+            w.error(error)
 
-    def _whole_text(self, text: str, frame: Frame, place: int) -> Slot:
-        slot = self.w.start(0, "text")
+    def _whole_block(self, block: Any, frame: Frame, place: int) -> None:
+        """A block has one member; what else is in it is kept beside its content."""
+        w = self.w
+        members = [member for member, value in _members(block) if isinstance(value, CONTENT.get(member, (None, ()))[1])]
+        if not members and isinstance(block, dict):
+            members = [key for key, value in block.items() if isinstance(value, CONTENT.get(key, (None, ()))[1])][:1]
+        if not members:
+            if block is not None:
+                w.unknown(next(iter(block), "") if isinstance(block, dict) else "", block)
+            return
+        beside = {key: value for key, value in block.items() if key not in members}
+        for member in members:
+            handler = CONTENT[member][0]
+            w.stop(handler(self, block[member], beside, frame, place))
+
+    def _whole_text(self, text: str, beside: dict[str, Any], frame: Frame, place: int) -> Slot:
+        slot = self.w.start(0, "text", extra=beside)
         self.w.delta(slot, text)
         return slot
 
-    def _whole_cited(self, cited: dict[str, Any], frame: Frame, place: int) -> Slot:
-        content, citations = cited.get("content"), cited.get("citations")
-        slot = self.w.start(0, "text")
-        for _, piece in self.w.objects("citationsContent.content", content):
-            self.w.delta(slot, piece.get("text"))
-        self.w.annotations(0, slot, citations if isinstance(citations, list) else [])
+    def _whole_cited(self, cited: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
+        """Text in pieces, each a part, and what it cites, which goes with the first."""
+        w = self.w
+        rest = _rest(cited, _CITED)
+        citations = cited.get("citations")
+        items = citations if isinstance(citations, list) else []
+        if any(not isinstance(item, dict) or items.count(item) > 1 for item in items):
+            rest["citations"] = items  # not as annotations are kept: objects, each once
+        pieces = cited.get("content")
+        first = pieces[0] if isinstance(pieces, list) and pieces and isinstance(pieces[0], dict) else {}
+        if first:
+            rest["content"] = [_rest(first, _TEXT)]
+        slot = w.start(0, "text", extra={**beside, "citationsContent": rest, "$form": "item"})
+        w.delta(slot, first.get("text"))
+        w.annotations(0, slot, items)
+        for piece in pieces[1 if first else 0 :] if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                w.stop(slot)
+                slot = w.start(0, "text", extra={**_rest(piece, _TEXT), "$form": "inner"})
+                w.delta(slot, piece.get("text"))
+            else:
+                w.unknown("citationsContent.content", piece)
         return slot
 
-    def _whole_reasoning(self, content: dict[str, Any], frame: Frame, place: int) -> Slot:
+    def _whole_reasoning(self, content: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
         thought, redacted = content.get("reasoningText"), content.get("redactedContent")
-        slot = self.w.start(0, "reasoning")
+        rest = _rest(content, _REASONING)
+        if isinstance(thought, dict):
+            rest["reasoningText"] = _rest(thought, _THOUGHT)
+        slot = self.w.start(0, "reasoning", extra={**beside, "reasoningContent": rest})
         if isinstance(thought, dict):
             self.w.delta(slot, thought.get("text"))
             self.w.update(slot, signature=thought.get("signature"))
-        if isinstance(redacted, (str, bytes)):
+        if redacted and isinstance(redacted, (str, bytes)):
             self.w.update(slot, extra=_redacted(redacted))
         return slot
 
-    def _whole_call(self, use: dict[str, Any], frame: Frame, place: int) -> Slot:
+    def _whole_call(self, use: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
         kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
-        slot = self.w.start(0, kind, **_call(use), number=place)
+        start = _call(use)
+        slot = self.w.start(0, kind, **{**start, "extra": {**beside, **start["extra"]}}, number=place)
         path = ("output", "message", "content", place, "toolUse", "input")
         self.w.delta(slot, json_text(use.get("input"), frame.data, *path))
         return slot
 
-    def _whole_result(self, result: dict[str, Any], frame: Frame, place: int) -> Slot:
-        slot = self.w.start(0, "server_tool_result", **_result(result))
+    def _whole_result(self, result: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
+        start = _result(result)
+        slot = self.w.start(0, "server_tool_result", **{**start, "extra": {**beside, **start["extra"]}})
         self.w.update(slot, extra={"content": result.get("content")})
         return slot
 
-    def _whole_image(self, image: dict[str, Any], frame: Frame, place: int) -> Slot:
+    def _whole_image(self, image: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
         data, rest = _image_source(image)
-        slot = self.w.start(0, "image", extra=rest | _format(image))
+        slot = self.w.start(0, "image", extra={**beside, **_format(image), **rest})
         self.w.data(slot, data)
         return slot
 
@@ -338,21 +405,32 @@ def _index_of(event: dict[str, Any]) -> Any:
     return index if isinstance(index, (int, float, str)) else None
 
 
+def _rest(fields: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The fields that are kept as sent: those not in *known*, and those that say nothing."""
+    return {key: value for key, value in fields.items() if key not in known or value in _BLANK}
+
+
 def _call(use: dict[str, Any]) -> dict[str, Any]:
     """What the start of a call is told. Client calls have no `type`, or `tool_use`."""
     kind = use.get("type")
-    own = isinstance(kind, str) and kind != "tool_use"
+    own = isinstance(kind, str) and kind not in ("tool_use", "")
+    rest = {key: value for key, value in use.items() if key not in _TOOL_USE or value is None or value == ""}
+    if not own and "type" in use:
+        rest["type"] = kind
     return {
         "id": use.get("toolUseId"),
         "name": use.get("name"),
         "tool_type": kind if own else "function",
-        "extra": {key: value for key, value in use.items() if key not in _TOOL_USE and not (own and key == "type")},
+        "extra": {"toolUse": rest} if rest else {},
     }
 
 
 def _result(result: dict[str, Any]) -> dict[str, Any]:
-    rest = {key: value for key, value in result.items() if key not in _TOOL_RESULT}
-    return {"id": result.get("toolUseId"), "extra": {**rest, "is_error": result.get("status") == "error"}}
+    rest = {key: value for key, value in result.items() if key not in _TOOL_RESULT or value is None}
+    return {
+        "id": result.get("toolUseId"),
+        "extra": {"toolResult": rest, "is_error": result.get("status") == "error"},
+    }
 
 
 def _redacted(content: str | bytes) -> dict[str, Any]:
@@ -365,28 +443,29 @@ def _base64(data: str | bytes) -> str:
 
 
 def _format(image: dict[str, Any]) -> dict[str, Any]:
-    """The media type; a format that is no word stays as it is."""
-    rest = {key: value for key, value in image.items() if key not in ("format", "source")}
+    """The media type, if the format is a word."""
     kind = image.get("format")
-    return rest | ({"media_type": f"image/{kind}"} if isinstance(kind, str) else {"format": kind})
+    return {"media_type": f"image/{kind}"} if kind and isinstance(kind, str) else {}
 
 
 def _image_source(image: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a picture, and what else is said of it. What cannot be read stays as it is."""
+    rest = {key: value for key, value in image.items() if key != "format" or not (value and isinstance(value, str))}
+    extra: dict[str, Any] = {"image": rest}
     source = image.get("source")
-    rest = {key: value for key, value in image.items() if key not in ("format", "source")}
     if not isinstance(source, dict):
-        return b"", rest | {"source": source}
-    rest |= source
-    data, place = rest.pop("bytes", b""), source.get("s3Location")
-    if isinstance(place, dict):
-        rest["url"] = place.get("uri")
+        return b"", extra
+    place = source.get("s3Location")
+    if isinstance(place, dict) and isinstance(place.get("uri"), str):
+        extra["url"] = place["uri"]
+    data = source.get("bytes")
     if isinstance(data, str):
         with suppress(ValueError):
             data = base64.b64decode(data, validate=True)
-    if isinstance(data, bytes):
-        return data, rest
-    return b"", rest | {"bytes": data}
+    if not isinstance(data, bytes) or not data:
+        return b"", extra
+    rest["source"] = {key: value for key, value in source.items() if key != "bytes"}
+    return data, extra
 
 
 def _routed_to(trace: Any) -> Any:
@@ -419,7 +498,7 @@ DELTAS: dict[str, tuple[Callable[[BedrockConverse, Any, Any], None], type]] = {
     "image": (BedrockConverse._image, dict),
 }
 
-CONTENT: dict[str, tuple[Callable[[BedrockConverse, Any, Frame, int], Slot], type]] = {
+CONTENT: dict[str, tuple[Callable[[BedrockConverse, Any, dict[str, Any], Frame, int], Slot], type]] = {
     "text": (BedrockConverse._whole_text, str),
     "citationsContent": (BedrockConverse._whole_cited, dict),
     "reasoningContent": (BedrockConverse._whole_reasoning, dict),
