@@ -229,12 +229,15 @@ def test_a_case_cut_at_any_frame_says_so_unless_its_end_was_said(dialect, case):
         told = decode(pieces[:kept], dialect)
         response = fold(pieces[:kept], dialect)
         assert_honest(response, told)
-        provider = any(event.type == "error" and event.error.origin == "provider" for event in told)
-        finished = {event.choice for event in told if event.type == "finish"}
+        resets = [at for at, event in enumerate(told) if event.type == "message_reset"]
+        valid = told[resets[-1] if resets else 0 :]
+        errors = told if not resets or told[resets[-1]].reason != "attempt" else valid
+        provider = any(event.type == "error" and event.error.origin == "provider" for event in errors)
+        finished = {event.choice for event in valid if event.type == "finish"}
         done = (
             provider
             or response.ended == "clean"
-            or (bool(finished) and finished >= {c.index for c in response.choices})
+            or (bool(finished) and finished >= {choice.index for choice in response.choices})
         )
         assert response.truncated == (not done)
 
