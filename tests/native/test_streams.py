@@ -30,6 +30,7 @@ DIFFERS = {
     "gemini/gemini-wrong-shapes": "nothing is what the API says",
     "ollama/ollama-unknown-things": "a message is a word amid messages that are objects",
     "tgi/wrong-shapes": "details are a word and a list amid payloads that have objects",
+    "watsonx/wrong-shapes": "results and choices are words and numbers",
 }
 
 

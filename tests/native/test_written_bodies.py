@@ -13,6 +13,10 @@ OLLAMA = {"model": "owl:2b", "created_at": "2026-03-04T05:06:07.5Z", "done": Tru
 
 TOKENS = [{"id": 1, "text": "Calm", "logprob": -1, "special": False}, {"id": 2, "text": "</s>", "logprob": 0}]
 
+IBM = {"model_id": "ibm/heron-8b", "created_at": "2026-02-03T04:05:06Z"}
+CHAT = {**IBM, "id": "chat-7", "created": 1760000000, "model_version": "1.1.0"}
+FINDING = {"score": 0.9, "input": True, "position": {"start": 0, "end": 4}, "entity": "has_HAP"}
+
 BODIES = {
     "ollama": [
         {**OLLAMA, "message": {"role": "assistant", "content": "Low tide."}, "eval_count": 4, "total_duration": 9},
@@ -49,6 +53,26 @@ BODIES = {
             "best_of_sequences": [{"generated_text": "c", "finish_reason": "length", "tokens": [], "prefill": []}],
         }},
         {"error": "Input validation error", "error_type": "validation"},
+    ],
+    "watsonx": [
+        {**IBM, "results": [{"generated_text": "2", "generated_token_count": 2, "input_token_count": 7,
+                             "stop_reason": "eos_token"}], "system": {"warnings": [{"message": "m", "id": "i"}]}},
+        {**IBM, "results": [{"generated_text": "", "generated_token_count": 0, "input_token_count": 0,
+                             "stop_reason": "not_finished", "seed": 4, "generated_tokens": [{"text": "x"}]}]},
+        {**IBM, "results": [{"generated_text": "a", "generated_token_count": 1, "stop_reason": "max_tokens"},
+                            {"generated_text": "b", "generated_token_count": 3, "stop_reason": "EOS_TOKEN"}]},
+        {**IBM, "results": [{"generated_text": "[rejected]", "stop_reason": "eos_token",
+                             "moderations": {"hap": [FINDING], "pii": [], "guardian": None}}], "system": None},
+        {**CHAT, "choices": [{"index": 0, "message": {"role": "assistant", "content": "Clear sky."},
+                              "finish_reason": "stop"}],
+         "usage": {"completion_tokens": 2, "prompt_tokens": 4, "total_tokens": 6}},
+        {**CHAT, "model": "ibm/heron-8b", "object": "chat.completion", "choices": [
+            {"index": 0, "message": {"role": "assistant", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}},
+            ]}, "finish_reason": "tool_calls"},
+        ]},
+        {"errors": [{"code": "model_no_support", "message": "no such model", "more_info": "u"}], "trace": "t",
+         "status_code": 404},
     ],
 }  # fmt: skip
 

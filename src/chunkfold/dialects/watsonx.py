@@ -68,42 +68,69 @@ class Watsonx(OpenAIChat):
     def _chat(self, payload: dict[str, Any], frame: Frame) -> None:
         """A chunk of OpenAI's chat; the model is named by `model_id`, and not always by `model` too."""
         self._facts(payload)
+        if payload.get("model"):
+            self.w.extra(("model",), payload["model"])
+        if payload.get("object"):
+            self.w.extra(("object",), "chat.completion")
         super().decode(payload, frame)
+        if payload.get("errors") and error_in(payload) is None:
+            self._errors(payload, frame)
 
     def _generation(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         w.message(model=payload.get("model_id"), created=payload.get("created_at"))
-        for index, result in w.objects("result", payload["results"]):
-            self._result(index, result)
+        results = w.objects("result", payload["results"])
+        for index, result in results:
+            self._result(index, result, alone=len(results) == 1)
+        w.blanks(payload, ())
         w.extras(payload, _TOP)
         error = error_in(payload)
         if error is not None:
             w.error(error)
+        elif payload.get("errors"):
+            self._errors(payload, frame)
 
-    def _result(self, index: int, result: dict[str, Any]) -> None:
-        w = self.w
-        w.append(index, "text", result.get("generated_text"))
+    def _result(self, index: int, result: dict[str, Any], *, alone: bool) -> None:
+        w, path = self.w, ("results", index)
+        w.extra(path, {})
+        text = result.get("generated_text")
+        w.append(index, "text", text)
+        if text is not None and not isinstance(text, str):
+            w.extra((*path, "generated_text"), text)
         for key in _COUNTS:
             if result.get(key) or key not in self._counts:
                 self._counts[key] = result.get(key)
+            if not alone and result.get(key):
+                w.extra((*path, key), result[key])
         w.usage({key: value for key, value in self._counts.items() if value is not None}, _generation_usage)
         self._moderations(index, result.get("moderations"))
         word = result.get("stop_reason")
         if isinstance(word, str) and word.lower() != "not_finished":
             w.finish(index, word, "content_filter" if index in self._filtered else None)
-        w.extras(result, _RESULT, "results", index)
+        elif word is not None:
+            w.extra((*path, "stop_reason"), word)
+        w.blanks(result, (), *path)
+        w.extras(result, _RESULT, *path)
 
     def _moderations(self, index: int, value: Any) -> None:
         """
         What the filters found, by filter. A finding with `input` set is about the prompt: the text is then IBM's
         warning, not the model's.
         """
-        for name, findings in value.items() if isinstance(value, dict) else ():
+        w, path = self.w, ("results", index, "moderations")
+        if not isinstance(value, dict):
+            if value:
+                w.extra(path, value)
+            return
+        for name, findings in value.items():
+            if not isinstance(findings, list) or not findings:
+                w.extra((*path, name), findings)
             for finding in findings if isinstance(findings, list) else [findings]:
-                self.w.extra(("results", index, "moderations", name, "-"), finding)
+                if isinstance(findings, list):
+                    w.extra((*path, name, "-"), finding)
                 if isinstance(finding, dict) and finding.get("input") is True:
                     self._filtered.add(index)
-                    self.w.finish(index, None, "content_filter")
+                    w.finish(index, None, "content_filter")
 
     def _notice(self, payload: dict[str, Any], frame: Frame) -> None:
         """Warnings alone, such as that the model is not IBM's."""
@@ -113,6 +140,8 @@ class Watsonx(OpenAIChat):
     def _errors(self, payload: dict[str, Any], frame: Frame) -> None:
         if payload["errors"]:
             self.w.error(error_in(payload) or read_error(payload, raw=payload))
+        else:
+            self.w.blanks(payload, ())
 
 
 def _generation_usage(raw: dict[str, Any]) -> Usage:
@@ -122,8 +151,8 @@ def _generation_usage(raw: dict[str, Any]) -> Usage:
 
 # By the field that tells the shapes apart.
 SHAPES: dict[str, Callable[[Watsonx, dict[str, Any], Frame], None]] = {
-    "choices": Watsonx._chat,
     "results": Watsonx._generation,
+    "choices": Watsonx._chat,
     "errors": Watsonx._errors,
     "system": Watsonx._notice,
 }

@@ -17,6 +17,7 @@ from chunkfold.native._build import (
     FIRST,
     LAST,
     Rule,
+    add_error,
     add_unknown,
     copied,
     error_of,
@@ -84,8 +85,7 @@ def body(response: Response) -> dict[str, Any]:
     if response.logprobs:
         entries = copied(response.logprobs)
         out["logprobs"] = entries if out.get("logprobs") != "" or len(entries) > 1 else entries[0]
-    for key, value in (error or {}).items():
-        out.setdefault(key, value)
+    add_error(out, response)
     add_unknown(out, response.parts)
     return out
 
