@@ -18,6 +18,19 @@ from tests_sdks.clients import AsyncClients
 
 DOORS = ("stream", "wrap")
 
+pytestmark = [
+    pytest.mark.filterwarnings("error::ResourceWarning"),
+    pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean_slate():
+    """What SDKs have left behind in other tests is not counted here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+
 
 class Trio:
     pause = staticmethod(trio.sleep)

@@ -108,7 +108,7 @@ def _fields(item: Any) -> Any:
     if callable(getattr(item, "to_dict", None)):
         return _plain(item.to_dict())
     if callable(getattr(item, "isoformat", None)):
-        return item.isoformat()
+        return item.isoformat().replace("+00:00", "Z")
     attributes = getattr(item, "__dict__", None)
     if attributes is None or kind.__module__ == "builtins":
         raise TypeError(f"the source gave a {kind.__name__}; expected bytes, text, payloads or an SDK's objects")
