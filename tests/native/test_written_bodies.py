@@ -17,6 +17,8 @@ IBM = {"model_id": "ibm/heron-8b", "created_at": "2026-02-03T04:05:06Z"}
 CHAT = {**IBM, "id": "chat-7", "created": 1760000000, "model_version": "1.1.0"}
 FINDING = {"score": 0.9, "input": True, "position": {"start": 0, "end": 4}, "entity": "has_HAP"}
 
+QWEN = {"request_id": "req-9", "usage": {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}}
+
 BODIES = {
     "ollama": [
         {**OLLAMA, "message": {"role": "assistant", "content": "Low tide."}, "eval_count": 4, "total_duration": 9},
@@ -73,6 +75,25 @@ BODIES = {
         ]},
         {"errors": [{"code": "model_no_support", "message": "no such model", "more_info": "u"}], "trace": "t",
          "status_code": 404},
+    ],
+    "dashscope": [
+        {**QWEN, "output": {"text": "Low tide.", "finish_reason": "stop"}},
+        {**QWEN, "output": {"text": "", "finish_reason": "length", "session_id": "s"}, "status_code": 200, "code": "",
+         "message": ""},
+        {**QWEN, "output": {"text": None, "finish_reason": None, "choices": [
+            {"finish_reason": "stop", "message": {"role": "assistant", "content": "All", "reasoning_content": "Hm"}},
+        ]}},
+        {**QWEN, "output": {"choices": [{"finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": "", "reasoning_content": "", "tool_calls": [
+                {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1.10}'}},
+                {"id": "", "function": {"name": "g", "arguments": {"b": 2}}},
+                {"index": 5, "id": "c2", "type": "function", "function": {"name": "h", "arguments": ""}},
+            ],
+        }}]}, "usage": None},
+        {**QWEN, "output": {"choices": [{"index": 0, "finish_reason": "stop", "message": {"content": [
+            {"text": "A "}, {"image": "https://example.test/g.png"}, {"text": "gull"}, {"text": ""},
+        ]}}, {"index": 1, "finish_reason": "length", "message": {"role": "assistant", "content": []}}]}},
+        {"code": "InvalidApiKey", "message": "Invalid API-key provided.", "request_id": "req-9"},
     ],
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_real, word
 from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
     from chunkfold.response import StreamError
 
-_TOP = frozenset({"output", "usage", "request_id", "code", "message", "error"})
+_TOP = frozenset({"output", "usage", "request_id"})
+_ERROR = frozenset({"code", "message", "error"})
 _OUTPUT = frozenset({"text", "finish_reason", "choices"})
 _CHOICE = frozenset({"index", "finish_reason", "message"})
 _CALL = frozenset({"index", "id", "type", "function"})
+_FUNCTION = frozenset({"name", "arguments"})
+_NOTHING = (None, "")
 
 # The first word of a code (`Throttling.RateQuota`) and the HTTP status that the manual gives for it.
 _STATUS = {"Throttling": 429, "InternalError": 500, "SystemError": 500, "ModelServingError": 503}
@@ -54,6 +57,9 @@ class DashScope(Dialect):
         self._last: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
         self._known = not writer.cumulative
+        self._begun = False
+        # The payload is a body that was not streamed.
+        self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -63,12 +69,22 @@ class DashScope(Dialect):
         elif "output" not in payload and "usage" not in payload and error is None:
             w.unknown(word(payload.get("type"), frame.event), payload)
             return
-        w.message(id=payload.get("request_id"))
-        output = payload.get("output")
+        id_, output, usage = payload.get("request_id"), payload.get("output"), payload.get("usage")
+        w.message(id=id_)
+        if not self._begun:
+            self._begun = True
+            self._is_whole = isinstance(output, dict) and _is_over(output)
+        for key, value, is_read in (
+            ("request_id", id_, isinstance(id_, str)),
+            ("output", output, isinstance(output, dict)),
+            ("usage", usage, isinstance(usage, dict)),
+        ):
+            if key in payload and not (value and is_read):
+                w.extra((key,), value)
         if isinstance(output, dict):
             self._output(output)
-        w.usage(payload.get("usage"))
-        w.extras(payload, _TOP)
+        w.usage(usage)
+        w.extras(payload, _TOP if error is None else _TOP | _ERROR)
         if error is not None:
             w.error(error)
 
@@ -82,43 +98,65 @@ class DashScope(Dialect):
 
     def _output(self, output: dict[str, Any]) -> None:
         w = self.w
-        self._text(0, "text", output.get("text"))
-        for place, choice in w.objects("choice", output.get("choices")):
+        choices, text, reason = output.get("choices"), output.get("text"), output.get("finish_reason")
+        w.blanks(output, (), "output")
+        self._text(0, "text", text, ("output", "text"), {"$field": "text"})
+        for place, choice in w.objects("choice", choices):
             self._choice(place, choice)
-        w.finish(0, output.get("finish_reason"))
+        w.finish(0, reason)
+        if reason is not None and (choices or not is_real(reason)):
+            w.extra(("output", "finish_reason"), reason)
         w.extras(output, _OUTPUT, "output")
 
     def _choice(self, place: int, choice: dict[str, Any]) -> None:
         w = self.w
-        index = choice.get("index")
+        index, reason = choice.get("index"), choice.get("finish_reason")
         index = index if type(index) is int and index >= 0 else place
+        path = ("output", "choices", index)
+        w.extra(path, {})
+        if "index" in choice:
+            w.extra((*path, "index"), choice["index"])
+        w.blanks(choice, (), *path)
         message = choice.get("message")
+        if isinstance(message, dict):
+            w.blanks(message, (), *path, "message")
+        elif message:
+            w.extra((*path, "message"), message)
         for key, value in message.items() if isinstance(message, dict) else ():
             if key in FIELDS:
                 FIELDS[key](self, index, value)
             else:
-                w.extra(("output", "choices", index, "message", key), value)
-        w.finish(index, choice.get("finish_reason"))
-        w.extras(choice, _CHOICE, "output", "choices", index)
+                w.extra((*path, "message", key), value)
+        w.finish(index, reason)
+        if reason is not None and not is_real(reason):
+            w.extra((*path, "finish_reason"), reason)
+        w.extras(choice, _CHOICE, *path)
 
     # The fields of a message
 
     def _role(self, index: int, value: Any) -> None:
         self.w.message(role=value)
+        self.w.extra(("output", "choices", index, "message", "role"), value)
 
     def _reasoning(self, index: int, value: Any) -> None:
-        self._text(index, "reasoning", value)
+        self._text(index, "reasoning", value, ("output", "choices", index, "message", "reasoning_content"))
 
     def _content(self, index: int, value: Any) -> None:
         """A text, or with multimodal models a list of texts and others."""
+        path = ("output", "choices", index, "message", "content")
         if not isinstance(value, list):
-            self._text(index, "text", value)
+            self._text(index, "text", value, path)
             return
-        texts = [item["text"] for item in value if isinstance(item, dict) and isinstance(item.get("text"), str)]
-        self._text(index, "text", "".join(texts))
+        texts = [item for item in value if isinstance(item, dict) and isinstance(item.get("text"), str)]
+        if self._is_whole:
+            for item in texts:
+                self.w.delta(self.w.start(index, "text", extra=_item(item)), item["text"])
+        elif texts:
+            self._text(index, "text", "".join([item["text"] for item in texts]), path, _item(texts[0]))
+            self.w.blanks({"content": []}, (), *path[:-1])
         for place, item in enumerate(value):
-            if not isinstance(item, dict) or "text" not in item:
-                self.w.extra(("output", "choices", index, "message", "content", place), item)
+            if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+                self.w.extra((*path, place), item)
 
     def _tool_calls(self, index: int, value: Any) -> None:
         for place, call in self.w.objects("tool_call", value):
@@ -127,27 +165,53 @@ class DashScope(Dialect):
     def _tool_call(self, index: int, place: int, call: dict[str, Any]) -> None:
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
-        number = call.get("index")
-        number = number if type(number) is int else place
-        kind = call.get("type")
-        arguments = json_text(function.get("arguments"))
+        id_, name, number, kind = call.get("id"), function.get("name"), call.get("index"), call.get("type")
+        arguments = function.get("arguments")
+        # The first piece of a call says which fields it has.
+        is_first = bool(id_ or name) or self._is_whole
+        extra = {key: value for key, value in call.items() if key not in _CALL or (is_first and value in _NOTHING)}
+        inner = {
+            key: value for key, value in function.items() if key not in _FUNCTION or (is_first and value in _NOTHING)
+        }
+        if inner or (is_first and "function" in call and function is not call["function"]):
+            extra["function"] = inner or call["function"]
+        if number is not None and type(number) is not int:
+            extra["index"] = number
+        if arguments is not None and not isinstance(arguments, str):
+            extra["$form"] = "object"
+        absent = [key for key in ("index",) if is_first and key not in call]
+        if self._is_whole:
+            absent += [key for key in ("type", "function") if key not in call]
+            absent += [key for key in ("arguments",) if key not in function]
+        if absent:
+            extra["$absent"] = absent
         slot = self.w.call(
             index,
-            number=number,
-            id=call.get("id"),
-            name=function.get("name"),
+            number=number if type(number) is int else place,
+            id=id_,
+            name=name,
             tool_type=kind if isinstance(kind, str) and kind else "function",
-            extra={key: value for key, value in call.items() if key not in _CALL},
+            extra=extra,
         )
-        for text in self._as_sent((index, "tool_call", slot.index), arguments):
+        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments)):
             self.w.delta(slot, text)
 
     # Whole texts or pieces
 
-    def _text(self, index: int, kind: Literal["text", "reasoning"], value: Any) -> None:
-        if isinstance(value, str) and value:
+    def _text(
+        self,
+        index: int,
+        kind: Literal["text", "reasoning"],
+        value: Any,
+        path: tuple[str | int, ...],
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        """A text at *path*, and what its part has beside the text. What is no text is kept there."""
+        if isinstance(value, str):
             for text in self._as_sent((index, kind), value):
-                self.w.append(index, kind, text)
+                self.w.append(index, kind, text, extra=extra)
+        elif value:
+            self.w.extra(path, value)
 
     def _as_sent(self, part: Hashable, text: str) -> list[str]:
         """
@@ -171,6 +235,18 @@ class DashScope(Dialect):
         self.w.speak(self.name, self.words, cumulative=False)
         self.w.diagnose("incremental_deltas", "a text does not go on from the one before: texts are taken as pieces")
         return [before] * self._repeats.get(part, 0) + [text]
+
+
+def _is_over(output: dict[str, Any]) -> bool:
+    """True if there is a finish reason: in the first payload it says that no other comes."""
+    choices = output.get("choices")
+    holders = [output, *(choices if isinstance(choices, list) else ())]
+    return any(isinstance(holder, dict) and is_real(holder.get("finish_reason")) for holder in holders)
+
+
+def _item(item: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an item of the content but its text."""
+    return {**{key: value for key, value in item.items() if key != "text"}, "$form": "item"}
 
 
 FIELDS: dict[str, Callable[[DashScope, int, Any], None]] = {
