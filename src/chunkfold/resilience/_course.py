@@ -488,6 +488,10 @@ class Course:
         assert now is not None  # noqa: S101 - as in _feed
         exception = how if isinstance(how, Exception) else None
         error = how if isinstance(how, StreamError) else None
+        if exception is not None and _is_done(now.folder):
+            # All was said: how the connection ends is of no consequence.
+            now.folder.note("lost_after_end", f"{type(exception).__name__} when the answer was complete")
+            exception = None
         if exception is not None:
             error = failure_of(exception, now=self._clock.wall())
             headers = headers_of(exception)
@@ -609,6 +613,18 @@ class Course:
             if name not in self._reported:
                 self._reported.add(name)
                 report(name)
+
+
+def _is_done(folder: Folder) -> bool:
+    """True if the server has said that it is done, be it in a frame of which no more than the end mark is missing."""
+    if folder.end_seen:
+        return True
+    try:
+        response = Folder.restore(folder.save()).close()
+    except Exception:  # noqa: BLE001 - a limit, a policy, or what cannot be copied: then it is as it looks
+        response = folder.snapshot()
+    has_reasons = all(choice.finish_reason is not None for choice in response.choices)
+    return bool(response.choices) and has_reasons and response.error is None and not response.truncated
 
 
 def _gives(event: Event) -> bool:

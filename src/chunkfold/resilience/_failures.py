@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects._errors import retry_after_seconds, status_error
-from chunkfold.resilience._rate_limits import header
+from chunkfold.dialects._errors import status_error
+from chunkfold.resilience._rate_limits import header, retry_after
 from chunkfold.response import Response, StreamError
 
 __all__ = ["failure_of", "headers_of", "http_failure", "response_failure"]
@@ -67,7 +67,7 @@ def http_failure(status: int, body: Any, headers: Any, *, now: float | None = No
     Of the statuses below 500 only 408, 425 and 429 are worth another attempt, whatever the body says, and a server that
     says `x-should-retry: false` is believed.
     """
-    error = status_error(status, body, retry_after_seconds(header(headers, "retry-after"), now))
+    error = status_error(status, body, retry_after(headers, now))
     if (status < 500 and status not in _PASSING_STATUS) or header(headers, "x-should-retry") == "false":
         return msgspec.structs.replace(error, retryable=False)
     return error

@@ -237,13 +237,15 @@ class RateLimiter:
         or_go_ahead: bool = False,
         clock: Clock | None = None,
     ) -> None:
+        for name, rate in (("requests", requests), ("tokens", tokens)):
+            if rate is not None and not 0 < rate < math.inf:
+                raise ValueError(f"{name} must be above 0, or None for no limit: {rate!r}")
         self._rates = (requests, tokens)
         self._max_wait = max_wait
         self._or_go_ahead = or_go_ahead
         self._clock = clock if clock is not None else Clock()
         self._lock = threading.Lock()
         self._buckets: dict[str, tuple[TokenBucket | None, TokenBucket | None]] = {}
-        self._of("")
 
     def acquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """

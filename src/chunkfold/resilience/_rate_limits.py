@@ -18,7 +18,7 @@ from chunkfold.response import StreamError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["RateLimit", "RateLimitKind", "header", "rate_limit_of", "wait_asked_for"]
+__all__ = ["RateLimit", "RateLimitKind", "header", "rate_limit_of", "retry_after", "wait_asked_for"]
 
 RateLimitKind: TypeAlias = Literal["requests", "tokens", "concurrency", "quota", "overloaded", "unknown"]
 
@@ -145,7 +145,7 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
         seconds = _number(milliseconds)
         if seconds is not None:
             return seconds / 1000
-    said = _sane(retry_after_seconds(header(headers, "retry-after"), now))
+    said = retry_after(headers, now)
     if said is None and error is not None:
         said = _sane(error.retry_after)
     if said is not None:
@@ -156,6 +156,14 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
             return said
     found = _WAIT_TEXT.search(error.message) if error is not None and error.message else None
     return _seconds(found) if found is not None else None
+
+
+def retry_after(headers: Any, now: float | None) -> float | None:
+    """The seconds of a `Retry-After`, which is a number or a date."""
+    value = header(headers, "retry-after")
+    seconds = retry_after_seconds(value, now)
+    # A comparison with NaN would have made a 0 of it.
+    return None if value is not None and value.strip().lower() == "nan" else seconds
 
 
 def _until(value: str | None, now: float | None) -> float | None:
@@ -199,8 +207,7 @@ def header(headers: Any, name: str) -> str | None:
     get = getattr(headers, "get", None)
     if not callable(get):
         return None
-    for spelt in (name, name.title(), name.upper()):
-        value = get(spelt)
-        if value is not None:
-            return str(value)
-    return None
+    value = get(name)
+    if value is None and type(headers) is dict:
+        value = next((value for key, value in headers.items() if str(key).lower() == name), None)
+    return None if value is None else str(value)

@@ -280,11 +280,13 @@ class ResilientStream(_Resilient):
                 source = manager.__enter__()
                 leave = _leaving(manager.__exit__)
         except Exception as error:  # noqa: BLE001 - as above
-            return Failed(error)
+            if not _is_answer(error):
+                return Failed(error)
+            source, leave = error, None
         try:
             self._opened = opened = open_source(source)
             if leave is not None:
-                opened.close = leave
+                opened.close = _both(opened.close, leave)
             if self._course.is_timed:
                 self._timeout = read_timeout(source)
         except (TypeError, OSError) as error:
@@ -424,7 +426,7 @@ class AsyncResilientStream(_Resilient):
         try:
             self._opened = opened = open_async_source(source)
             if leave:
-                opened.close = leave[0]
+                opened.close = _both_async(opened.close, leave[0])
             if self._course.is_timed and not hasattr(opened.pieces, "__anext__") and not never_waits(source):
                 kind = type(source).__name__
                 raise TimeoutUnsupported(f"a {kind}", "it blocks the event loop; give an asynchronous source")
@@ -496,6 +498,36 @@ def _is_manager(source: Any, enter: str, iterate: str) -> bool:
         and not hasattr(source, "headers")
         and not hasattr(source, "read")
     )
+
+
+def _is_answer(error: Exception) -> bool:
+    """True if what was raised is the answer itself: `urllib.request` raises those of 400 and over."""
+    return isinstance(getattr(error, "status", None), int) and callable(getattr(error, "read", None))
+
+
+def _both(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable[[], Any]:
+    """Close what is read, then leave what opened it."""
+
+    def both() -> None:
+        try:
+            if close is not None:
+                close()
+        finally:
+            leave()
+
+    return both
+
+
+def _both_async(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable[[], Any]:
+    async def both() -> None:
+        try:
+            waiting = close() if close is not None else None
+            if hasattr(waiting, "__await__"):
+                await waiting
+        finally:
+            await leave()
+
+    return both
 
 
 def _leaving(leave: Callable[..., Any]) -> Callable[[], Any]:

@@ -1,0 +1,1 @@
+"""Streams that stall, drop and get throttled."""
