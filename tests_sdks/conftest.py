@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items):
     """A test with a parameter `sdk` is skipped where that SDK is not installed."""
     for item in items:
         name = getattr(item, "callspec", None) and item.callspec.params.get("sdk")
-        if name and not clients.is_installed(name):
+        if name in clients.SDKS and not clients.is_installed(name):
             item.add_marker(pytest.mark.skip(reason=f"{clients.SDKS[name].package} is not installed"))
 
 

@@ -180,7 +180,7 @@ def test_real_client(sdk, way, door, server, sdks):
     del stream
     if way == "exception":
         server.hung_up.set()  # in the middle of the body
-        with pytest.raises(Exception, match="(?i)incomplete|not completed|peer closed|connection"):
+        with pytest.raises(Exception, match=r"(?i)incomplete|not completed|peer closed|connection"):
             for _ in items:
                 pass
     else:
@@ -217,7 +217,7 @@ def test_real_async_client(sdk, way, door, server):
         items = open_door(door, stream, done.append, chunkfold.astream)
         if way == "exception":
             server.hung_up.set()
-            with pytest.raises(Exception, match="(?i)incomplete|not completed|peer closed|connection"):
+            with pytest.raises(Exception, match=r"(?i)incomplete|not completed|peer closed|connection"):
                 await read(items, asyncio.Event())
         elif way == "cancellation":
             reached = asyncio.Event()

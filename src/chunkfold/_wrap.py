@@ -78,9 +78,7 @@ class WrappedFold:
         self._over = True
         forget(self)
         try:
-            # What the server said is the better account of an error than what the SDK made of it.
-            is_known = self._hears_bytes and isinstance(error, Exception) and self._folder.snapshot().error is not None
-            response = self._folder.close(None if is_known else error)
+            response = self._folder.close(None if self._is_the_sdks_own(error) else error)
         except Exception as fault:  # noqa: BLE001 - as above
             self.error = self.error or fault
             response = self._folder.snapshot()
@@ -89,6 +87,12 @@ class WrappedFold:
                 self._on_done(response)
             except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
                 report("on_done")
+
+    def _is_the_sdks_own(self, error: BaseException | None) -> bool:
+        """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
+        if not self._hears_bytes or not isinstance(error, Exception):
+            return False
+        return self._folder.end_seen or self._folder.snapshot().error is not None
 
     def _abandon(self) -> None:
         self._finish(GeneratorExit())
@@ -145,8 +149,8 @@ def _kind_of(stream: Any) -> type[_Base]:
         if callable(getattr(stream, "close", None)):
             stream.close()
         raise TypeError("this is a coroutine that was not awaited: await it first and wrap what it gives")
-    for name, kind in _KINDS.items():
-        if hasattr(stream, name):
+    for names, kind in _KINDS.items():
+        if all(hasattr(stream, name) for name in names):
             return kind
     raise TypeError(f"cannot wrap a {type(stream).__name__}: it is no stream")
 
@@ -343,6 +347,10 @@ class _AsyncProxy(_Base):
     close = aclose
 
 
+class _EitherProxy(_Proxy, _AsyncProxy):
+    """For LiteLLM's stream, which is of both kinds; `close` is the synchronous one."""
+
+
 class _Manager(_Base):
     """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
 
@@ -389,10 +397,11 @@ class _AsyncManager(_Base):
             self._cf_fold._finish(GeneratorExit())
 
 
-# By the first method that the stream has.
-_KINDS: dict[str, type[_Base]] = {
-    "__aiter__": _AsyncProxy,
-    "__iter__": _Proxy,
-    "__aenter__": _AsyncManager,
-    "__enter__": _Manager,
+# By the first methods that the stream has.
+_KINDS: dict[tuple[str, ...], type[_Base]] = {
+    ("__aiter__", "__iter__"): _EitherProxy,
+    ("__aiter__",): _AsyncProxy,
+    ("__iter__",): _Proxy,
+    ("__aenter__",): _AsyncManager,
+    ("__enter__",): _Manager,
 }
