@@ -32,7 +32,7 @@ _EVENT = frozenset(
 _BODY = frozenset({"generation_id", "text", "tool_calls", "citations", "generations", "finish_reason", "meta", "error"})
 _CALL_DELTA = frozenset({"index", "name", "parameters", "text"})
 _CALL = frozenset({"name", "parameters"})
-_GENERATION = frozenset({"index", "text", "finish_reason"})
+_GENERATION = frozenset({"text", "finish_reason"})
 _USAGE = frozenset({"tokens", "billed_units", "cached_tokens"})
 
 
@@ -70,8 +70,12 @@ class CohereV1(Dialect):
     def _no_event(self, kind: str, payload: dict[str, Any], frame: Frame) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
         if _is_whole(payload):
+            self.w.whole()
             self._take_response(payload, frame)
             self.end_seen = True
+            error = error_in(payload)
+            if error is not None:
+                self.w.error(error)
             return
         error = error_body(payload)
         if error is not None:
@@ -119,7 +123,7 @@ class CohereV1(Dialect):
         known = list(self._calls)
         for nth, (place, call) in enumerate(w.objects("tool_calls", holder.get("tool_calls"))):
             arguments = json_text(call.get("parameters"), frame.data, *path, "tool_calls", place, "parameters")
-            rest = {key: value for key, value in call.items() if key not in _CALL}
+            rest = {key: value for key, value in call.items() if key not in _CALL or value is None}
             name = call.get("name")
             if nth < len(known):
                 slot = known[nth]
@@ -133,8 +137,11 @@ class CohereV1(Dialect):
             w.stop(slot)
 
     def _citation_generation(self, payload: dict[str, Any], frame: Frame) -> None:
-        citations = [citation for _, citation in self.w.objects("citations", payload.get("citations"))]
+        given = payload.get("citations")
+        citations = [citation for _, citation in self.w.objects("citations", given)]
         self.w.annotations(0, self.w.current(0, "text"), citations)
+        if "citations" in payload and (given != citations or any(citations.count(item) > 1 for item in citations)):
+            self.w.extra(("citations",), given)  # not as annotations are kept: objects, each once
 
     def _stream_end(self, payload: dict[str, Any], frame: Frame) -> None:
         for _, response in self.w.objects("response", payload.get("response")):
@@ -146,6 +153,7 @@ class CohereV1(Dialect):
         """The whole response. Its citations are those that came before, or all there are."""
         w = self.w
         w.message(id=response.get("generation_id") or response.get("id"))
+        w.blanks(response, ())
         w.restate(0, "text", response.get("text"))
         self._state_calls(response, frame, *path)
         self._citation_generation(response, frame)
@@ -153,6 +161,8 @@ class CohereV1(Dialect):
             self._generation(place, generation)
         for _, meta in w.objects("meta", response.get("meta")):
             w.usage({key: value for key, value in meta.items() if key in _USAGE}, cohere_usage)
+            w.extra(("meta",), {})
+            w.blanks(meta, (), "meta")
             w.extras(meta, _USAGE, "meta")
         w.finish(0, response.get("finish_reason"))
         w.extras(response, _BODY)
@@ -164,6 +174,8 @@ class CohereV1(Dialect):
         number = place if number is None else number
         w.restate(number, "text", generation.get("text"))
         w.finish(number, generation.get("finish_reason"))
+        w.extra(("generations", number), {})
+        w.blanks(generation, (), "generations", number)
         w.extras(generation, _GENERATION, "generations", number)
 
     def _stream_error(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -178,7 +190,10 @@ class CohereV1(Dialect):
 def _is_whole(payload: Mapping[str, Any]) -> bool:
     """`/v1/chat` and `/v1/generate` without streaming."""
     chat = "generation_id" in payload and isinstance(payload.get("text"), str)
-    return chat or (isinstance(payload.get("generations"), list) and "id" in payload)
+    generations = payload.get("generations")
+    if chat or not isinstance(generations, list):
+        return chat
+    return "id" in payload or any(isinstance(generation, dict) and "text" in generation for generation in generations)
 
 
 def _number(holder: dict[str, Any]) -> int | None:

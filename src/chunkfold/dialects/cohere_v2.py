@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import is_real
 from chunkfold.dialects._writer import json_text, name_of
 from chunkfold.response import Usage
 
@@ -32,8 +33,11 @@ _MESSAGE = frozenset({"role", "content", "tool_plan", "tool_calls", "citations"}
 _BLOCK = frozenset({"type", "text", "thinking"})
 _CALL = frozenset({"id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
+# Fields of a start that are empty there, to be filled by what follows.
+_FILLED = ("content", "tool_plan", "tool_calls", "citations")
 
 _KINDS: dict[str, Kind] = {"thinking": "reasoning", "text": "text"}
+_NAMES: dict[Kind, str] = {kind: name for name, kind in _KINDS.items()}
 
 
 class CohereV2(Dialect):
@@ -56,6 +60,8 @@ class CohereV2(Dialect):
         # The content block that was spoken of last.
         self._index = 0
         self._calls: dict[int | None, Slot] = {}
+        # The payload is a body that was not streamed.
+        self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type") or frame.event
@@ -76,7 +82,12 @@ class CohereV2(Dialect):
     def _no_event(self, kind: str, payload: dict[str, Any]) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
         if _is_whole(payload):
+            self._is_whole = True
+            self.w.whole()
             self._take_message(payload["message"])
+            self.w.extra(("message",), {})
+            self.w.blanks(payload, ())
+            self.w.blanks(payload["message"], (), "message")
             self._rest(payload["message"], payload, _BODY)
             self._facts(payload)
             self.end_seen = True
@@ -90,9 +101,17 @@ class CohereV2(Dialect):
     def _rest(self, message: dict[str, Any], holder: dict[str, Any], known: frozenset[str]) -> None:
         """What is said about the message beside its content."""
         w = self.w
-        w.finish(0, holder.get("finish_reason"))
-        w.usage(holder.get("usage"), cohere_usage)
-        w.extras(message, _MESSAGE, "message")
+        if "finish_reason" in holder:
+            w.finish(0, holder["finish_reason"])
+            if not is_real(holder["finish_reason"]):
+                w.extra(("finish_reason",), holder["finish_reason"])
+        if "usage" in holder:
+            w.usage(holder["usage"], cohere_usage)
+            if not holder["usage"] or not isinstance(holder["usage"], dict):
+                w.extra(("usage",), holder["usage"])
+        if not message.keys() <= _MESSAGE or "role" in message:
+            w.blanks(message, _FILLED, "message")
+            w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
         self._error(holder)
 
@@ -120,10 +139,13 @@ class CohereV2(Dialect):
         """A message as it is when not streamed. The one of a start is empty, but what it holds is a first piece."""
         w = self.w
         w.message(role=message.get("role"))
+        if self._is_whole and "role" in message:
+            w.extra(("message", "role"), message["role"])
         self._plan(message, {})
         content = message.get("content")
         if isinstance(content, str):
-            content = {"text": content}
+            w.append(0, "text", content, key=("content", 0), extra={"$form": "string"})
+            content = None
         for place, block in w.objects("content", content):
             self._block(place, block)
         for place, call in w.objects("tool_calls", message.get("tool_calls")):
@@ -145,20 +167,24 @@ class CohereV2(Dialect):
         opened = _KINDS.get(kind) if isinstance(kind, str) else None
         if kind and opened is None:
             self._end_plan()
-            w.start(0, "unknown", key=("content", index), name=name_of(kind, "content"), extra=block)
+            w.start(0, "unknown", key=("content", index), name=f"content.{name_of(kind, 'item')}", extra=block)
             return
-        slot = self._part(index, opened) if opened else None
+        rest = {key: value for key, value in block.items() if key not in _BLOCK or value is None}
+        if self._is_whole:
+            rest["$absent"] = [key for key in ("type", *_NAMES.values()) if key not in block]
+        slot = self._part(index, opened, rest) if opened else None
+        is_new = slot is not None and bool(rest) and slot.extra is rest
         for key, part in _KINDS.items():
             if block.get(key):
-                slot = self._part(index, part)
+                slot = self._part(index, part, rest)
                 w.delta(slot, block[key])
-        rest = {key: value for key, value in block.items() if key not in _BLOCK and value is not None}
+        said = {key: value for key, value in rest.items() if value is not None and key != "$absent"}
         if slot is not None:
-            w.update(slot, extra=rest)
-        elif rest:
+            w.update(slot, extra=said if not is_new else None)
+        elif said or self._is_whole:
             w.unknown("content", block)
 
-    def _part(self, index: int, kind: Kind) -> Slot:
+    def _part(self, index: int, kind: Kind, extra: dict[str, Any]) -> Slot:
         """The open block of that index. Text in a block that was opened for thinking is a block of its own."""
         key = ("content", index)
         slot = self.w.slot(0, key)
@@ -167,7 +193,9 @@ class CohereV2(Dialect):
         if slot is not None:
             self.w.stop(slot)
         self._end_plan()
-        return self.w.start(0, kind, key=key)
+        slot = self.w.start(0, kind, key=key, extra=extra)
+        slot.extra = extra
+        return slot
 
     def _content_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
         index = _number(payload)
@@ -201,8 +229,15 @@ class CohereV2(Dialect):
         function = call.get("function")
         if not isinstance(function, dict):
             function = {}
-        rest = {key: value for key, value in call.items() if key not in _CALL and value is not None}
-        more = {key: value for key, value in function.items() if key not in _FUNCTION and value is not None}
+        # The first piece of a call says which fields it has.
+        is_first = bool(call.get("id") or function.get("name"))
+        rest = {key: item for key, item in call.items() if (is_first if item is None else key not in _CALL)}
+        more = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
+        if self._is_whole:
+            rest["$absent"] = [key for key in ("type", "function") if key not in call]
+            rest["$absent"] += [key for key in ("arguments",) if key not in function]
+        if function.get("arguments") is not None and not isinstance(function["arguments"], str):
+            rest["$form"] = "object"
         kind = call.get("type")
         self._calls[number] = self.w.call(
             0,
@@ -223,8 +258,11 @@ class CohereV2(Dialect):
     # Citations
 
     def _citation(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
-        for _, citation in self.w.objects("citations", message.get("citations")):
+        citations = message.get("citations")
+        for _, citation in self.w.objects("citations", citations):
             self.w.annotations(0, self._cited(citation), [citation])
+        if self._is_whole and isinstance(citations, list) and not _is_set_of_objects(citations):
+            self.w.extra(("message", "citations"), citations)  # not as annotations are kept: objects, each once
 
     def _cited(self, citation: dict[str, Any]) -> Slot | None:
         """The part that is cited. Models of before 2026 leave `content_index` out: then it is the block at hand."""
@@ -244,6 +282,10 @@ class CohereV2(Dialect):
 
 def _is_whole(payload: Mapping[str, Any]) -> bool:
     return isinstance(payload.get("message"), dict) and "finish_reason" in payload and "choices" not in payload
+
+
+def _is_set_of_objects(items: list[Any]) -> bool:
+    return all(isinstance(item, dict) and items.count(item) == 1 for item in items)
 
 
 def _number(payload: dict[str, Any]) -> int | None:

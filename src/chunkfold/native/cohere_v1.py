@@ -1,0 +1,137 @@
+"""
+The native body of `cohere-v1`: a Chat v1 response, or the generations of the older `/v1/generate`.
+
+The last event of a stream has the whole response under `response`. Generations have no `generation_id` of the whole,
+each has its own `id`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.native._build import (
+    APPEND,
+    FIRST,
+    LAST,
+    TRANSPORT,
+    Rule,
+    add_unknown,
+    arguments_of,
+    choices_of,
+    copied,
+    extra_of,
+    fields,
+    fill,
+    is_whole,
+    usage_of,
+)
+from chunkfold.native.cohere_v2 import add_error
+from chunkfold.parts import TextPart, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.parts import Part
+    from chunkfold.response import Choice, Message, Response
+
+__all__ = ["RULES", "body", "request"]
+
+_FIELDS: dict[str, Rule] = {
+    "generation_id": FIRST,
+    "text": APPEND,
+    "tool_calls[]": Rule("extend", "tool_calls[]"),
+    "citations[]": Rule("extend", "citations[]"),
+    "generations[].text": APPEND,
+    # At the top in chat, in each generation of `generate`: the tests of the facts look at it.
+    "finish_reason": APPEND,
+}
+
+RULES: Mapping[str, Rule] = {
+    **_FIELDS,
+    **{f"response.{path}": Rule(how, at or path) for path, (how, at) in _FIELDS.items()},
+    "response": Rule("last", "$"),
+    # What kind of event it is, and which answer it belongs to.
+    "event_type": TRANSPORT,
+    "is_finished": TRANSPORT,
+    "index": TRANSPORT,
+    "tool_call_delta": Rule("extend", "tool_calls[]"),
+    "tool_call_delta.text": APPEND,
+    "tool_call_delta.parameters": APPEND,
+    "tool_call_delta.index": TRANSPORT,
+    "err": Rule("last", "error"),
+    "message": Rule("last", "error.message"),
+    "meta": LAST,
+}
+
+
+def body(response: Response) -> dict[str, Any]:
+    """The Chat v1 response, or that of `generate`."""
+    extra, whole = response.extra, is_whole(response)
+    out = fields(extra, ("generations", "meta"))
+    usage = usage_of(response.usage)
+    if usage is not None or "meta" in extra:
+        out["meta"] = {**fields(extra_of(extra, "meta")), **(usage or {})}
+    if "meta" in extra and usage is None and not isinstance(extra["meta"], dict):
+        out["meta"] = copied(extra["meta"])
+    error = response.error
+    if "generations" in extra or (
+        response.id is None and response.choices and not (error and not _has_parts(response))
+    ):
+        _add_generations(out, response, whole)
+    elif whole or response.id is not None or error is None:
+        choice = next((choice for choice in response.choices if choice.index == 0), None)
+        fill(out, generation_id=response.id)
+        out["text"] = choice.text if choice is not None else ""
+        if choice is not None:
+            fill(out, finish_reason=choice.native_finish_reason)
+            _add_calls(out, choice.parts, whole)
+            if choice.annotations and not out.get("citations"):
+                out["citations"] = [copied(item) for item in choice.annotations]
+    add_unknown(out, (part for choice in response.choices for part in choice.parts))
+    if error is not None and isinstance(error.raw, dict) and "err" in error.raw:
+        out["error"] = copied(error.raw["err"])
+    else:
+        add_error(out, response)
+    return out
+
+
+def _has_parts(response: Response) -> bool:
+    return any(choice.parts for choice in response.choices)
+
+
+def _add_generations(out: dict[str, Any], response: Response, whole: bool) -> None:
+    fill(out, id=response.id)
+    kept = extra_of(response.extra, "generations")
+    out["generations"] = [_generation(choice, kept, whole) for choice in choices_of(response, kept)]
+
+
+def _generation(choice: Choice, kept: dict[str, Any], whole: bool) -> dict[str, Any]:
+    out = fields(extra_of(kept, choice.index))
+    if not whole or any(isinstance(part, TextPart) for part in choice.parts):
+        out["text"] = choice.text
+    fill(out, finish_reason=choice.native_finish_reason)
+    return out
+
+
+def _add_calls(out: dict[str, Any], parts: tuple[Part, ...], whole: bool) -> None:
+    calls = [_call(part, whole) for part in parts if isinstance(part, ToolCall)]
+    if calls:
+        out["tool_calls"] = calls
+
+
+def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
+    out = fields(call.extra)
+    fill(out, name=call.name)
+    if call.raw_arguments.strip() or not whole:
+        out["parameters"] = arguments_of(call)
+    return out
+
+
+def request(message: Message) -> dict[str, Any]:
+    """The entry for `chat_history` of the next request."""
+    texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+    out: dict[str, Any] = {"role": "CHATBOT", "message": "".join(texts)}
+    calls = [call for call in message.parts if isinstance(call, ToolCall) and not call.server_side]
+    if calls:
+        out["tool_calls"] = [{"name": call.name, "parameters": arguments_of(call)} for call in calls]
+    return out
