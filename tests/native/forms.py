@@ -88,8 +88,8 @@ def found_at(body: Any, path: list[str], numbers: list[str]) -> list[Any]:
     number, *numbers = numbers or ["?"]
     if not isinstance(body, list):
         return []
-    items = [item for item in body if isinstance(item, dict) and f"[{item.get('index')!r}]" == number] or body
-    return [value for item in items for value in found_at(item, rest, numbers)]
+    items = [item for item in body if isinstance(item, dict) and f"[{item.get('index')!r}]" == number]
+    return [value for item in items or body for value in found_at(item, rest, numbers)]
 
 
 def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> list[str]:
@@ -99,6 +99,7 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
     Pieces of text are left to the tests of the text. A field that never said anything has to be there as a key.
     """
     rules = native.get(dialect).RULES
+    numbered = getattr(native.get(dialect), "NUMBERED", {})
     groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any], tuple[Any, ...]]] = {}
     for payload in payloads:
         for pattern, place, value in leaves(payload):
@@ -106,12 +107,16 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
             if rule.how in ("transport", "append"):
                 continue
             numbers = [step for step in place if isinstance(step, str) and step.startswith("[")]
+            if place[0] in numbered:
+                numbers.insert(0, f"[{payload.get(numbered[place[0]])!r}]")
             group = groups.setdefault((target, *numbers), (rule.how, target, numbers, [], place))
             group[3].append(value)
     wrong = []
     for how, target, numbers, values, place in groups.values():
         present = found_at(body, steps(target), numbers)
         said = [value for value in values if not is_blank(value)]
+        if how == "extend" and target.endswith("[]") and all(value == [] for value in values):
+            continue  # nothing has to be in the list
         if how == "first":
             # A time of 0 is none.
             said = [value for value in said if value or value is False][:1] or said[:1]

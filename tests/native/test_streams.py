@@ -8,7 +8,7 @@ import json
 import pytest
 
 import chunkfold
-from chunkfold import Response, dialects
+from chunkfold import Response, _json, dialects
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
 from tests.native.forms import fold_and_overhear, lost
 
@@ -20,10 +20,17 @@ ROWS = [row for row in ROWS if CANONICAL.get(row["dialect"], row["dialect"]) in 
 
 # Cases whose body cannot have every field at its path, and why.
 DIFFERS = {
+    "openai-responses/keep-alives-and-connection-frames": "what concerns the connection is in no body",
+    "openai-responses/wrong-shapes": "nothing is what the API says",
     "bedrock-invoke/invoke-mistral-text": "outputs are a word and a number amid objects",
     "bedrock-converse/converse-not-streamed-odd": "the content is an object where the API has a list",
     "bedrock-converse/converse-unknown-members-and-nulls": "a citation that is not there is an empty object",
     "bedrock-converse/converse-wrong-shapes": "nothing is what the API says",
+    "bedrock-invoke/invoke-odd-envelopes": "what envelopes hold is a number, a list and noise",
+    "cohere-v1/cohere-v1-unknown-things": "calls and the response are words, numbers and lists",
+    "cohere-v2/cohere-calls-without-index": "the type of a call is a word and then a number",
+    "cohere-v2/cohere-error-as-http-body": "`message` is the sentence of an error, and in a body the message",
+    "cohere-v2/cohere-unknown-things": "an event that is not understood has a message amid messages that are",
     "openai-completions/logprobs-of-unequal-lists": "log-probabilities are lists, objects and a number in turn",
     "openai-completions/wrong-shapes": "nothing is what the API says",
     "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
@@ -34,6 +41,15 @@ DIFFERS = {
     "tgi/wrong-shapes": "details are a word and a list amid payloads that have objects",
     "watsonx/wrong-shapes": "results and choices are words and numbers",
     "dashscope/wrong-shapes": "choices, messages and calls are numbers and words",
+}
+
+
+# Cases whose body says something else: the parts are in the order in which they came, a body has them in that of their
+# numbers.
+OTHERWISE = {
+    "openai-responses/parts-by-content-index",
+    "openai-responses/reasoning-text-in-events-of-its-own",
+    "openai-responses/wrong-shapes",
 }
 
 
@@ -81,14 +97,14 @@ def object_in(data):
         return None
 
 
-def check(body_bytes, dialect, *, may_lose=False):
+def check(body_bytes, dialect, *, may_lose=False, may_differ=False):
     response, payloads = fold_and_overhear(body_bytes, dialect)
     if response.dialect is None:
         return
     body = response.to_native()
     assert Response.from_json(response.to_json()).to_native() == body
-    again = chunkfold.fold(json.dumps(body).encode(), response.dialect)
-    assert facts(again) == facts(response)
+    again = chunkfold.fold(_json.encode(body).encode(), response.dialect)
+    assert (facts(again) == facts(response)) is not may_differ
     wrong = lost(*spoken(response, payloads), body)
     print("\n".join(wrong))
     assert may_lose if wrong else not may_lose
@@ -104,4 +120,5 @@ CASES = [path for path in case_files() if not load_case(path).get("options")]
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_case_loses_nothing(path):
-    check(body_of(load_case(path)), path.parent.name, may_lose=f"{path.parent.name}/{path.stem}" in DIFFERS)
+    name = f"{path.parent.name}/{path.stem}"
+    check(body_of(load_case(path)), path.parent.name, may_lose=name in DIFFERS, may_differ=name in OTHERWISE)

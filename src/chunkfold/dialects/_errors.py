@@ -10,7 +10,7 @@ from chunkfold.response import StreamError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["error_body", "error_in", "read_error", "retry_after_seconds", "status_error"]
+__all__ = ["error_body", "error_in", "exceptions_in", "read_error", "retry_after_seconds", "status_error"]
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type.
@@ -112,6 +112,15 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         # A list of errors (IBM): the first one is told, `raw` has them all.
         return read_error(errors[0], raw=dict(payload), status=_number(payload.get("status_code")))
     return None
+
+
+def exceptions_in(payload: Mapping[str, Any]) -> dict[str, StreamError]:
+    """AWS's exceptions by their names, beside a message: what a body has that stands for a stream that broke."""
+    return {
+        name: read_error(value, type_=name, raw={name: value})
+        for name, value in payload.items()
+        if name.endswith("Exception") and isinstance(value, dict)
+    }
 
 
 def error_body(payload: Mapping[str, Any]) -> StreamError | None:

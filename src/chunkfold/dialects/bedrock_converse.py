@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_real
 from chunkfold.dialects._writer import json_text
@@ -271,16 +271,13 @@ class BedrockConverse(Dialect):
         w.extras(message, frozenset({"content"}), "output", "message")
         w.extras(output, frozenset({"message"}), "output")
         self._usage(payload)
-        failures = {key for key, value in payload.items() if key.endswith("Exception") and isinstance(value, dict)}
-        w.extras(payload, _WHOLE | failures)
+        exceptions = exceptions_in(payload)
+        w.extras(payload, _WHOLE | exceptions.keys())
         self._finish(payload)
         self.end_seen = True
-        # What no server sends: an error of a stream, in the body that stands for it.
-        for key in failures:
-            w.error(read_error(payload[key], type_=key, raw={key: payload[key]}))
-        error = error_in(payload)
-        if error is not None:
-            w.error(error)
+        for error in (error_in(payload), *exceptions.values()):
+            if error is not None:
+                w.error(error)
 
     def _whole_block(self, block: Any, frame: Frame, place: int) -> None:
         """A block has one member; what else is in it is kept beside its content."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold import dialects
 from chunkfold._json import NotJSON
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.framing import Frame
 from chunkfold.response import Usage
@@ -38,7 +38,7 @@ _TRACE = "amazon-bedrock-trace"
 _ENVELOPE = frozenset({"bytes", "p"})
 _TITAN = frozenset({"outputText", "index", "completionReason"})
 _LLAMA = frozenset({"generation", "stop_reason"})
-_CLAUDE = frozenset({"completion", "stop_reason", "type", "id", "model"})
+_CLAUDE = frozenset({"completion", "stop_reason", "id", "model"})
 _COUNTS = frozenset(
     {
         "inputTextTokenCount", "totalOutputTextTokenCount", "tokenCount", "prompt_token_count",
@@ -68,6 +68,11 @@ class BedrockInvoke(Dialect):
         if not payload.keys().isdisjoint(_COUNTS):
             # The model's own object, taken out of its envelope.
             return CERTAIN if "outputText" in payload or "generation" in payload or "results" in payload else NO
+        if "stop_reason" in payload and isinstance(payload.get("completion"), str):
+            return LIKELY
+        outputs = payload.get("outputs")
+        if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict) and "stop_reason" in outputs[0]:
+            return LIKELY
         return LIKELY if _METRICS in payload else NO
 
     def __init__(self, writer: Writer) -> None:
@@ -124,10 +129,13 @@ class BedrockInvoke(Dialect):
     def _answer(self, payload: dict[str, Any], frame: Frame) -> None:
         """The model's own object, and what Bedrock has added to it."""
         added = {key: value for key, value in payload.items() if key.startswith(_ADDED)}
-        if added:
-            payload = {key: value for key, value in payload.items() if key not in added}
+        exceptions = exceptions_in(payload) if len(payload) > 1 else {}
+        if added or exceptions:
+            payload = {key: value for key, value in payload.items() if key not in added and key not in exceptions}
         if payload:
             self._say(payload, frame)
+        for error in exceptions.values():
+            self.w.error(error)
         for key, value in added.items():
             self.w.extra((key,), value)
         metrics = added.get(_METRICS)
@@ -150,7 +158,10 @@ class BedrockInvoke(Dialect):
                 return
             self._find_inner(payload)
         if self._inner is not None:
-            self._inner.decode(_in_its_words(payload), frame)
+            said = _in_its_words(payload, is_piece=self._enveloped)
+            self._inner.decode(said, frame)
+            if said is not payload and "choices" in payload:
+                self._keep_names(payload["choices"])
             self.end_seen = self.end_seen or self._inner.end_seen
         else:
             # Before the stream, an error is a bare object with a message.
@@ -160,9 +171,16 @@ class BedrockInvoke(Dialect):
             else:
                 self.w.unknown(next(iter(payload)) if len(payload) == 1 else "chunk", payload)
 
+    def _keep_names(self, choices: list[Any]) -> None:
+        """Note where a reason has Bedrock's name."""
+        for place, choice in enumerate(choices):
+            if isinstance(choice, dict) and "stop_reason" in choice and _is_renamed(choice):
+                index = choice.get("index")
+                self.w.extra(("choices", index if type(index) is int else place, "stop_reason"), None)
+
     def _find_inner(self, payload: dict[str, Any]) -> None:
         """The dialect of the model, by the first payload that tells."""
-        found = dialects.recognise(_in_its_words(payload), "")
+        found = dialects.recognise(_in_its_words(payload, is_piece=self._enveloped), "")
         if found is not None and found is not BedrockInvoke:
             self.w.speak(self.name, {**found.words, **self.words})
             self._belongs_to(found.name)
@@ -180,25 +198,36 @@ class BedrockInvoke(Dialect):
     def _titan(self, payload: dict[str, Any]) -> None:
         self._piece(0, payload.get("outputText"), payload.get("completionReason"))
         self._count(payload)
+        if "completionReason" in payload:
+            self.w.extra(("results", 0, "completionReason"), _unreal(payload["completionReason"]))
         self.w.extras(payload, _TITAN | _COUNTS)
 
     def _titan_whole(self, payload: dict[str, Any]) -> None:
         """Titan's answer that is not streamed."""
+        w = self.w
+        w.whole()
         self._count(payload)
-        for place, result in self.w.objects("results", payload["results"]):
+        w.blanks(payload, ())
+        for place, result in w.objects("results", payload["results"]):
             self._piece(place, result.get("outputText"), result.get("completionReason"))
             self._count(result)
-            self.w.extras(result, _TITAN | _COUNTS, "results", place)
-        self.w.extras(payload, _COUNTS | {"results"})
+            w.extra(("results", place), {})
+            w.blanks(result, (), "results", place)
+            w.extras(result, frozenset({"outputText", "completionReason"}), "results", place)
+        w.extras(payload, _COUNTS | {"results"})
 
     def _llama(self, payload: dict[str, Any]) -> None:
         self._piece(0, payload["generation"], payload.get("stop_reason"))
         self._count(payload)
+        if None in payload.values() or payload["generation"] == "":
+            self.w.blanks(payload, ())
         self.w.extras(payload, _LLAMA | _COUNTS)
 
     def _mistral(self, payload: dict[str, Any]) -> None:
+        self.w.blanks(payload, ())
         for place, output in self.w.objects("outputs", payload["outputs"]):
             self._piece(place, output.get("text"), output.get("stop_reason"))
+            self.w.blanks(output, (), "outputs", place)
             self.w.extras(output, frozenset({"text", "stop_reason"}), "outputs", place)
         self.w.extras(payload, frozenset({"outputs"}))
 
@@ -206,6 +235,7 @@ class BedrockInvoke(Dialect):
         """Text completions of Claude 2 and before."""
         self.w.message(id=payload.get("id"), model=payload.get("model"))
         self._piece(0, payload["completion"], payload.get("stop_reason"))
+        self.w.blanks(payload, ())
         self.w.extras(payload, _CLAUDE)
 
     def _piece(self, choice: int, text: Any, reason: Any) -> None:
@@ -238,8 +268,13 @@ def _usage(raw: dict[str, Any]) -> Usage:
     )
 
 
-def _in_its_words(payload: dict[str, Any]) -> dict[str, Any]:
-    """*payload* as the dialect says it, where Bedrock has another name for the same."""
+def _unreal(reason: Any) -> Any:
+    """What stands for no reason yet; `None` for a reason."""
+    return None if isinstance(reason, str) and reason else reason
+
+
+def _in_its_words(payload: dict[str, Any], *, is_piece: bool) -> dict[str, Any]:
+    """*payload* as the dialect says it, where Bedrock has another name for the same; *is_piece*: of a stream."""
     if "is_finished" in payload and "event_type" not in payload:
         # Cohere's Command before Command R.
         return {**payload, "event_type": "stream-end" if payload["is_finished"] else "text-generation"}
@@ -249,7 +284,9 @@ def _in_its_words(payload: dict[str, Any]) -> dict[str, Any]:
     # DeepSeek has `text` and Mistral `message` (its pieces, too), both with `stop_reason`.
     texts = any(_is_renamed(choice) and "text" in choice for choice in choices)
     kind = {"object": "text_completion"} if texts else {}
-    return {**payload, **kind, "choices": [_renamed(choice) if _is_renamed(choice) else choice for choice in choices]}
+    names = {"stop_reason": "finish_reason", **({"message": "delta"} if is_piece else {})}
+    choices = [_renamed(choice, names) if _is_renamed(choice) else choice for choice in choices]
+    return {**payload, **kind, "choices": choices}
 
 
 def _is_renamed(choice: Any) -> bool:
@@ -258,8 +295,7 @@ def _is_renamed(choice: Any) -> bool:
     return not choice.keys().isdisjoint(("stop_reason", "message", "text"))
 
 
-def _renamed(choice: dict[str, Any]) -> dict[str, Any]:
-    names = {"stop_reason": "finish_reason", "message": "delta"}
+def _renamed(choice: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {names.get(key, key): value for key, value in choice.items()}
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chunkfold.parts import Part
     from chunkfold.response import Message, Response
 
-__all__ = ["RULES", "blocks", "body", "request"]
+__all__ = ["RULES", "add_exception", "blocks", "body", "request"]
 
 _BLOCK = "output.message.content[]"
 _CITED = f"{_BLOCK}.citationsContent"
@@ -97,11 +97,11 @@ def body(response: Response) -> dict[str, Any]:
     elif "output" in extra:
         out["output"] = copied(extra["output"])
     add_unknown(out, (part for part in parts if isinstance(part, UnknownPart) and _unknown(part, whole) is None))
-    _add_error(out, response)
+    add_exception(out, response)
     return out
 
 
-def _add_error(out: dict[str, Any], response: Response) -> None:
+def add_exception(out: dict[str, Any], response: Response) -> None:
     """An exception stands under its name, as SDKs have it in the union of events; another error under `error`."""
     error = response.error
     told = error_of(response)
