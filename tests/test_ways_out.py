@@ -155,7 +155,6 @@ def test_an_exception_of_the_source_comes_after_the_last_events():
     events = chunkfold.stream(Source(State(), "exception", "middle"))
     seen = []
     with pytest.raises(Broken):
-        for event in events:
-            seen.append(event.type)
+        seen.extend(event.type for event in events)
     assert seen[-1] == "message_stop"
     assert "error" in seen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from typing import Any
+from typing import Any, Self
 
 import chunkfold
 
@@ -74,7 +74,7 @@ class _Chunks:
         """The next chunk; `StopIteration` or `Broken` close the source."""
         try:
             if self.way == "exception" and self.given == self.stop:
-                raise Broken("connection lost")
+                raise Broken("connection lost")  # noqa: TRY301
             self.given += 1
             return next(self.left)
         except BaseException:
@@ -83,7 +83,7 @@ class _Chunks:
 
 
 class Source(_Chunks):
-    def __iter__(self) -> Source:
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Any:
@@ -93,7 +93,7 @@ class Source(_Chunks):
         self.state.is_open = False
         self.state.calls += 1
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -108,7 +108,7 @@ class AsyncSource(_Chunks):
         self.kit = kit
         self.is_waiting = kit.event()
 
-    def __aiter__(self) -> AsyncSource:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Any:
@@ -130,7 +130,7 @@ class AsyncSource(_Chunks):
         self.state.calls += 1
         await self.kit.pause(0)
 
-    async def __aenter__(self) -> AsyncSource:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc: object) -> None:

@@ -163,11 +163,12 @@ def _listen(stream: Any, fold: WrappedFold) -> None:
     response = unread_response(stream)
     if response is None:
         return
-    if hasattr(response, "iter_bytes"):  # httpx
-        response.iter_bytes = _heard(response.iter_bytes, fold)
-        response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
-    else:  # urllib3
+    if not hasattr(response, "iter_bytes"):  # urllib3
         response.stream = _heard(response.stream, fold)
+    elif hasattr(stream, "__aiter__"):
+        response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
+    else:
+        response.iter_bytes = _heard(response.iter_bytes, fold)
 
 
 def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[..., Iterator[bytes]]:

@@ -1,0 +1,236 @@
+"""The objects of SDKs, known by their shape. The real ones are in tests_sdks."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import types
+
+import msgspec
+import pytest
+
+import chunkfold
+from chunkfold._objects import error_body_of, payload_of
+
+
+class Model:
+    """What pydantic's models have in common, in both of its versions."""
+
+    model_fields: dict = {}
+
+    def __init__(self, extra=None, unset=(), **fields):
+        self.__dict__.update(fields)
+        self.__pydantic_fields_set__ = set(fields) - set(unset)
+        self.__pydantic_extra__ = extra
+
+
+class Reason(enum.Enum):
+    STOP = "STOP"
+
+
+class NotGiven:
+    pass
+
+
+def test_what_was_not_set_is_absent_and_what_is_extra_comes_along():
+    item = Model(id="c", model=None, choices=[], unset=("model",), extra={"provider": "p"})
+    assert payload_of(item) == {"id": "c", "choices": [], "provider": "p"}
+
+
+def test_a_null_that_was_set_is_null():
+    assert payload_of(Model(usage=None)) == {"usage": None}
+
+
+def test_stand_ins_for_absent_are_absent():
+    assert payload_of(Model(id="c", model=NotGiven())) == {"id": "c"}
+
+
+def test_names_are_those_on_the_wire():
+    class Renamed(Model):
+        model_fields = {"finish_reason": types.SimpleNamespace(serialization_alias="finishReason", alias=None)}
+
+    assert payload_of(Renamed(finish_reason=Reason.STOP)) == {"finishReason": "STOP"}
+
+
+def test_the_older_pydantic_is_understood():
+    class Old:
+        __fields__: dict = {}
+
+        def __init__(self):
+            self.id = "c"
+            self.model = None
+            self.__dict__["__fields_set__"] = {"id"}
+
+    assert payload_of(Old()) == {"id": "c"}
+
+
+def test_a_type_that_was_only_filled_in_is_kept():
+    """Cohere's events have their type as a default."""
+    assert payload_of(Model(type="message-start", id="c", unset=("type",))) == {"type": "message-start", "id": "c"}
+
+
+def test_binary_data_and_times_are_said_as_on_the_wire():
+    moment = datetime.datetime(2031, 1, 2, tzinfo=datetime.UTC)
+    assert payload_of(Model(data=b"\x00\xff", at=moment)) == {"data": "AP8=", "at": "2031-01-02T00:00:00Z"}
+
+
+def test_numbers_that_an_sdk_made_floats_are_whole_again():
+    assert payload_of(Model(index=0.0, numberValue=2.5)) == {"index": 0, "numberValue": 2.5}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        types.SimpleNamespace(id="c", _private=1),
+        types.SimpleNamespace(to_dict=lambda: {"id": "c"}),
+        msgspec.defstruct("Struct", [("id", str)])("c"),
+        {"id": "c"},
+    ],
+    ids=["attributes", "to_dict", "struct", "mapping"],
+)
+def test_other_shapes(item):
+    assert payload_of(item) == {"id": "c"}
+
+
+def test_wrappers_are_taken_off():
+    chunk = Model(id="c")
+    assert payload_of(types.SimpleNamespace(type="chunk", chunk=chunk)) == {"id": "c"}  # openai's helper
+    chunk.model_dump = dict
+    assert payload_of(types.SimpleNamespace(data=chunk))["id"] == "c"  # mistralai
+    assert payload_of(Model(event="ping", data={"type": "ping"})) == {"type": "ping"}  # groq
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        types.SimpleNamespace(type="text", text="a", snapshot="a"),
+        types.SimpleNamespace(type="content.delta", delta="a"),
+        types.SimpleNamespace(type="tool_calls.function.arguments.done"),
+        None,
+    ],
+)
+def test_helper_events_say_nothing_new(item):
+    assert payload_of(item) is None
+
+
+@pytest.mark.parametrize("item", [5, object(), print])
+def test_what_has_no_shape_is_refused(item):
+    with pytest.raises(TypeError, match="expected bytes, text, payloads or an SDK's objects"):
+        payload_of(item)
+
+
+def chunk(delta, **more):
+    return Model(object="chat.completion.chunk", choices=[Model(index=0, delta=Model(**delta), **more)])
+
+
+def test_objects_fold_through_every_door():
+    chunks = [chunk({"content": "a"}), None, chunk({"content": "b"}, finish_reason="stop")]
+    folder = chunkfold.Folder()
+    for item in chunks:
+        if item is not None:
+            folder.feed(item)
+    events = chunkfold.stream(chunks)
+    assert "".join(events.text()) == "ab"
+    assert chunkfold.fold(chunks) == events.response() == folder.close()
+
+
+def test_what_a_server_sent_instead_of_an_object_is_noted():
+    """An SDK hands such things out as they are."""
+    response = chunkfold.fold([chunk({"content": "a"}), 5, ["x"], chunk({}, finish_reason="stop")])
+    assert response.text == "a"
+    assert [item.kind for item in response.diagnostics] == ["payload_not_object"] * 2
+
+
+class Failure(Exception):
+    def __init__(self, **fields):
+        super().__init__("failed")
+        self.__dict__.update(fields)
+
+
+@pytest.mark.parametrize(
+    ("exception", "kind", "retryable"),
+    [
+        (
+            Failure(body={"type": "error", "error": {"type": "overloaded_error", "message": "m"}}),
+            "overloaded_error",
+            True,
+        ),
+        (Failure(body={"type": "invalid_request_error", "message": "m"}), "invalid_request_error", False),
+        (Failure(details={"error": {"code": 503, "status": "UNAVAILABLE", "message": "m"}}), "UNAVAILABLE", True),
+        (Failure(response={"Error": {"Code": "ThrottlingException", "Message": "m"}}), "ThrottlingException", True),
+        (Failure(body=None, response=5), "Failure", False),
+    ],
+)
+def test_an_exception_of_an_sdk_tells_what_the_provider_said(exception, kind, retryable):
+    def source():
+        yield chunk({"content": "a"})
+        raise exception
+
+    response = chunkfold.fold(source())
+    assert (response.text, response.ended, response.truncated) == ("a", "error", True)
+    assert (response.error.type, response.error.retryable) == (kind, retryable)
+    assert response.error.message == ("failed" if kind == "Failure" else "m")
+    assert (response.error.origin, response.error.exception) == ("transport", exception)
+
+
+def test_an_exception_without_a_body_tells_nothing():
+    assert error_body_of(ValueError("x")) is None
+
+
+# LangChain
+
+
+class LangChain:
+    def __init__(self, content="", calls=(), usage=None, facts=None, id="lc_run--1", more=None):
+        self.content = content
+        self.tool_call_chunks = list(calls)
+        self.usage_metadata = usage
+        self.response_metadata = facts or {}
+        self.additional_kwargs = more or {}
+        self.id = id
+
+
+def test_langchain_chunks():
+    response = chunkfold.fold(
+        [
+            LangChain("Hel", more={"reasoning_content": "Hm"}),
+            LangChain("lo"),
+            LangChain(calls=[{"index": 0, "id": "a", "name": "f", "args": '{"x":'}]),
+            LangChain(calls=[{"index": 0, "id": None, "name": None, "args": "1}"}]),
+            LangChain(facts={"finish_reason": "tool_calls", "model_name": "m"}),
+            LangChain(
+                usage={
+                    "input_tokens": 1,
+                    "output_tokens": 2,
+                    "total_tokens": 3,
+                    "input_token_details": {"cache_read": 1},
+                }
+            ),
+        ]
+    )
+    assert (response.text, response.reasoning) == ("Hello", "Hm")
+    assert [(call.id, call.name, call.raw_arguments) for call in response.tool_calls] == [("a", "f", '{"x":1}')]
+    assert (response.model, response.id, response.finish_reason) == ("m", None, "tool_calls")
+    assert (response.usage.input_tokens, response.usage.cached_input_tokens) == (1, 1)
+
+
+def test_langchain_content_blocks():
+    """As its chat models of Anthropic and others give them."""
+    response = chunkfold.fold(
+        [
+            LangChain([{"type": "thinking", "thinking": "Hm", "index": 0}], id="msg_1"),
+            LangChain([{"type": "text", "text": "Hi", "index": 1}]),
+            LangChain(
+                [{"type": "tool_use", "id": "a", "name": "f", "input": {}, "index": 2}],
+                calls=[{"index": 2, "id": "a", "name": "f", "args": ""}],
+            ),
+            LangChain(
+                [{"type": "input_json_delta", "partial_json": "{}", "index": 2}],
+                calls=[{"index": 2, "id": None, "name": None, "args": "{}"}],
+            ),
+            LangChain(facts={"stop_reason": "tool_use"}),
+        ]
+    )
+    assert (response.text, response.reasoning, response.id) == ("Hi", "Hm", "msg_1")
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", "{}")]
+    assert response.finish_reason == "tool_calls"

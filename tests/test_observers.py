@@ -1,0 +1,157 @@
+"""Callbacks beside a stream, and the other small comforts of the doors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+import chunkfold
+from tests.helpers import body_of, case_files, load_case
+
+
+def chunk(delta, reason=None, usage=None):
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return {"object": "chat.completion.chunk", "choices": [choice], "usage": usage}
+
+
+def call(**function):
+    return {"tool_calls": [{"index": 0, "id": function.pop("id", None), "function": function}]}
+
+
+CHUNKS = [
+    chunk({"reasoning_content": "Hm"}),
+    chunk({"content": "Hel"}),
+    chunk({"content": "lo"}),
+    chunk(call(id="a", name="f", arguments='{"x":')),
+    chunk(call(arguments="1}")),
+    chunk({}, "tool_calls", {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}),
+]
+
+
+def observers(heard):
+    return {
+        name: lambda news, name=name: heard.append((name, news))
+        for name in ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
+    }
+
+
+def check(heard, response):
+    assert [(name, news) for name, news in heard if name in ("on_text", "on_reasoning")] == [
+        ("on_reasoning", "Hm"),
+        ("on_text", "Hel"),
+        ("on_text", "lo"),
+    ]
+    calls = [news for name, news in heard if name == "on_tool_call"]
+    assert [(one.name, one.arguments, one.status) for one in calls] == [("f", {"x": 1}, "complete")]
+    assert [news.total_tokens for name, news in heard if name == "on_usage"] == [3]
+    assert [news for name, news in heard if name == "on_done"] == [response]
+    assert heard[-1][0] == "on_done"
+
+
+def test_each_observer_hears_its_kind_of_news():
+    heard = []
+    with chunkfold.stream(CHUNKS, **observers(heard)) as events:
+        for _ in events:
+            pass
+    check(heard, events.response())
+
+
+def test_observers_of_an_astream():
+    heard = []
+
+    async def run():
+        async with chunkfold.astream(CHUNKS, **observers(heard)) as events:
+            async for _ in events:
+                pass
+        return events.response()
+
+    check(heard, asyncio.run(run()))
+
+
+def test_observers_change_nothing_in_the_events():
+    """With observers plain deltas are read as all others are."""
+    for path in case_files("openai-chat")[:20]:
+        body = body_of(load_case(path))
+        pieces = [body[at : at + 300] for at in range(0, len(body), 300)]
+        heard = []
+        assert list(chunkfold.stream(pieces, **observers(heard))) == list(chunkfold.stream(pieces)), path.stem
+        assert heard[-1] == ("on_done", chunkfold.fold(pieces))
+
+
+@pytest.mark.parametrize("name", ["on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done"])
+def test_an_observer_that_raises_is_reported_once_and_stops_nothing(name, caplog):
+    heard = []
+
+    def failing(news):
+        raise ZeroDivisionError
+
+    events = chunkfold.stream(CHUNKS, **observers(heard) | {name: failing})
+    assert list(events)[-1].type == "message_stop"
+    assert events.response().finish_reason == "tool_calls"
+    assert {other for other, _ in heard} == {"on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done"} - {name}
+    reports = [record for record in caplog.records if record.name == "chunkfold"]
+    assert [record.getMessage() for record in reports] == [f"the observer {name} raised; the stream goes on"]
+    assert reports[0].levelno == logging.WARNING
+    assert reports[0].exc_info[0] is ZeroDivisionError
+
+
+def test_an_interruption_in_an_observer_is_no_fault():
+    def interrupting(news):
+        raise KeyboardInterrupt
+
+    events = chunkfold.stream(CHUNKS, on_text=interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        list(events)
+    assert events.response().ended == "cancelled"
+
+
+def test_a_call_that_is_cut_is_told_with_its_status():
+    heard = []
+    list(chunkfold.stream(CHUNKS[:4], on_tool_call=heard.append))
+    assert [(one.raw_arguments, one.status) for one in heard] == [('{"x":', "truncated")]
+
+
+def test_text_is_the_answer_alone():
+    assert list(chunkfold.stream(CHUNKS).text()) == ["Hel", "lo"]
+
+    async def run():
+        return [text async for text in chunkfold.astream(CHUNKS).text()]
+
+    assert asyncio.run(run()) == ["Hel", "lo"]
+
+
+# Lines
+
+BODY = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, str])
+def test_lines_get_their_ends_back(kind):
+    stripped = [line.decode() if kind is str else kind(line) for line in BODY.split(b"\n")[:-1]]
+    assert b"".join(chunkfold.lines(stripped)) == BODY
+    assert chunkfold.fold(chunkfold.lines(stripped)) == chunkfold.fold(BODY)
+
+
+def test_lines_that_have_their_ends_are_left_alone():
+    assert b"".join(chunkfold.lines(BODY.splitlines(keepends=True))) == BODY
+
+
+@pytest.mark.parametrize("door", [chunkfold.fold, lambda source: asyncio.run(chunkfold.afold(source))])
+def test_who_forgot_it_is_told(door):
+    response = door(BODY.split(b"\n"))
+    notes = [item for item in response.diagnostics if item.kind == "line_ends_missing"]
+    assert ["chunkfold.lines" in item.detail for item in notes] == [True]
+
+
+# Usage
+
+
+def test_the_sum_of_usages_leaves_unknown_what_none_of_them_reports():
+    total = chunkfold.Usage.sum(
+        [chunkfold.Usage(1, 2, 3, cached_input_tokens=0, raw={"a": 1}), None, chunkfold.Usage(10, None, 30)]
+    )
+    assert total == chunkfold.Usage(11, 2, 33, cached_input_tokens=0)
+    assert total.reasoning_tokens is None
+    assert chunkfold.Usage.sum([]) == chunkfold.Usage()
