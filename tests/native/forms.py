@@ -98,10 +98,13 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
 
     Pieces of text are left to the tests of the text. A field that never said anything has to be there as a key.
     """
-    rules = native.get(dialect).RULES
-    numbered = getattr(native.get(dialect), "NUMBERED", {})
+    form = native.get(dialect)
+    events = getattr(form, "EVENTS", {})
+    numbered = getattr(form, "NUMBERED", {})
     groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any], tuple[Any, ...]]] = {}
     for payload in payloads:
+        kind = payload.get("type")
+        rules = {**form.RULES, **(events.get(kind, {}) if isinstance(kind, str) else {})}
         for pattern, place, value in leaves(payload):
             rule, target = rule_for(rules, pattern)
             if rule.how in ("transport", "append"):

@@ -20,6 +20,7 @@ ROWS = [row for row in ROWS if CANONICAL.get(row["dialect"], row["dialect"]) in 
 
 # Cases whose body cannot have every field at its path, and why.
 DIFFERS = {
+    "openai-responses/error-object-without-a-type": "one error is an object, the other a sentence",
     "openai-responses/keep-alives-and-connection-frames": "what concerns the connection is in no body",
     "openai-responses/wrong-shapes": "nothing is what the API says",
     "bedrock-invoke/invoke-mistral-text": "outputs are a word and a number amid objects",
@@ -41,6 +42,7 @@ DIFFERS = {
     "tgi/wrong-shapes": "details are a word and a list amid payloads that have objects",
     "watsonx/wrong-shapes": "results and choices are words and numbers",
     "dashscope/wrong-shapes": "choices, messages and calls are numbers and words",
+    "mistral-conversations/conversation-thinking-chunks": "a text of the thinking is a bare text amid texts that are objects",
 }
 
 

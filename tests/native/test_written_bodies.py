@@ -19,6 +19,11 @@ FINDING = {"score": 0.9, "input": True, "position": {"start": 0, "end": 4}, "ent
 
 QWEN = {"request_id": "req-9", "usage": {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}}
 
+ENTRY = {"object": "entry", "created_at": "2026-02-03T04:05:06Z", "completed_at": None}
+USED = {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": 11, "connector_tokens": None, "connectors": None}
+TALK = {"object": "conversation.response", "conversation_id": "conv_3", "usage": USED}
+SAYS = {**ENTRY, "type": "message.output", "id": "m1", "model": "mistral-x", "agent_id": None, "role": "assistant"}
+
 BODIES = {
     "ollama": [
         {**OLLAMA, "message": {"role": "assistant", "content": "Low tide."}, "eval_count": 4, "total_duration": 9},
@@ -94,6 +99,43 @@ BODIES = {
             {"text": "A "}, {"image": "https://example.test/g.png"}, {"text": "gull"}, {"text": ""},
         ]}}, {"index": 1, "finish_reason": "length", "message": {"role": "assistant", "content": []}}]}},
         {"code": "InvalidApiKey", "message": "Invalid API-key provided.", "request_id": "req-9"},
+    ],
+    "mistral-conversations": [
+        {**TALK, "outputs": [{**SAYS, "content": "Low tide."}]},
+        {**TALK, "outputs": [{**SAYS, "content": ""}], "guardrails": None},
+        {**TALK, "outputs": [{**SAYS, "content": []}]},
+        {**TALK, "outputs": [{**SAYS, "content": [{"type": "text", "text": "Low tide."}]}]},
+        {**TALK, "outputs": [
+            {**ENTRY, "type": "tool.execution", "id": "t1", "name": "web_search", "arguments": '{"query": "tide"}',
+             "info": {"hits": 2}},
+            {**SAYS, "content": [
+                {"type": "text", "text": "See"}, {"type": "tool_reference", "tool": "web_search", "title": "T", "url": None},
+                {"type": "text", "text": ""}, {"type": "hologram", "h": 1}, {"type": "text", "text": " it."},
+                {"type": "image_url", "image_url": {"url": "https://x.test/a.png", "detail": "low"}},
+                {"type": "image_url", "image_url": "https://x.test/b.png"},
+                {"type": "tool_file", "tool": "image_generation", "file_id": "f1", "file_name": "c", "file_type": None},
+                {"type": "document_url", "document_url": "https://x.test/d.pdf", "document_name": "d"},
+            ]},
+            {**ENTRY, "type": "agent.handoff", "id": "h1", "previous_agent_id": "a", "previous_agent_name": "A",
+             "next_agent_id": "b", "next_agent_name": "B"},
+            {**ENTRY, "type": "function.call", "id": "f1", "tool_call_id": "c1", "name": "f", "arguments": {"x": 1.1},
+             "confirmation_status": None},
+            {**ENTRY, "type": "function.call", "id": "f2", "tool_call_id": "c2", "name": "f", "arguments": "{}",
+             "confirmation_status": "pending"},
+            {**ENTRY, "type": "function.call", "id": "f3", "tool_call_id": "c3", "name": "g", "arguments": ""},
+            {"type": "song", "id": "s1"},
+            {**SAYS, "id": "m2", "content": "End."},
+        ]},
+        {**TALK, "outputs": [{**SAYS, "content": [
+            {"type": "thinking", "thinking": [
+                {"type": "text", "text": "Moon"}, {"type": "reference", "reference_ids": [4]}, {"type": "text", "text": " and"},
+                {"type": "text", "text": " sun."}, {"type": "tool_reference", "tool": "web_search", "title": "T"},
+            ], "signature": "sig-1", "closed": True},
+            {"type": "thinking", "thinking": [], "signature": None},
+            {"type": "thinking", "thinking": "Bare."},
+            {"type": "text", "text": "Yes."},
+        ]}]},
+        {"object": "error", "message": "Service unavailable", "type": "unreachable_backend", "code": "1100"},
     ],
 }  # fmt: skip
 

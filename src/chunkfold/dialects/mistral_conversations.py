@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
-from chunkfold.dialects._errors import error_body, read_error
+from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import json_text, name_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _PIECES = frozenset(
         "confirmation_status", "previous_agent_id", "previous_agent_name", "next_agent_id", "next_agent_name", *_FACTS,
     }
 )  # fmt: skip
+_PLACES = frozenset({"type", "output_index", "content_index"})
 _HANDOFF = ("previous_agent_id", "previous_agent_name", "next_agent_id", "next_agent_name")
 
 # Chunks that are media: where their location stands.
@@ -62,6 +63,8 @@ class MistralConversations(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         if payload.get("object") == "conversation.response":
             return CERTAIN
+        if isinstance(payload.get("outputs"), list) and "conversation_id" in payload:
+            return CERTAIN
         payload = _unwrapped(payload)
         kind = payload.get("type") or event
         return CERTAIN if isinstance(kind, str) and kind in HANDLERS else NO
@@ -69,10 +72,14 @@ class MistralConversations(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._entries: dict[tuple[int | None, str | None], int] = {}
-        self._count = 0
+        self._taken: set[int] = set()
         # The text or reasoning that is being written. Only the next one ends it.
         self._open: Slot | None = None
         self._told: dict[Slot, dict[str, Any]] = {}
+        # For each entry the place after the last chunk of its content.
+        self._ends: dict[int, int] = {}
+        # The payload is a body that was not streamed.
+        self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = dict(_unwrapped(payload))
@@ -80,7 +87,7 @@ class MistralConversations(Dialect):
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-        elif payload.get("object") == "conversation.response":
+        elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)
         else:
             error = error_body(payload)
@@ -92,14 +99,26 @@ class MistralConversations(Dialect):
     # The response
 
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
-        self.w.extras(payload, _BODY)
+        self._body(payload)
+
+    def _body(self, payload: dict[str, Any]) -> None:
+        """The fields of the response itself."""
+        w = self.w
+        for fact, key in (("id", "conversation_id"), ("created", "created_at")):
+            w.message(**{fact: payload.get(key)})
+            if payload.get(key) is not None and not w.knows(fact):
+                w.extra((key,), payload[key])
+        w.blanks(payload, ())
+        w.extras(payload, _BODY)
 
     def _done(self, payload: dict[str, Any], frame: Frame) -> None:
         """A plain stop, of which calls for the client make another; there is no word for either."""
         w = self.w
-        w.usage(payload.get("usage"))
-        w.extras(payload, _BODY)
+        usage = payload.get("usage")
+        w.usage(usage)
+        if usage and not isinstance(usage, dict):
+            w.extra(("usage",), usage)
+        self._body(payload)
         w.finish(0, None, reason="stop")
         self.end_seen = True
 
@@ -107,16 +126,34 @@ class MistralConversations(Dialect):
         self.w.error(read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
 
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
-        """A response that was not streamed: its entries, each taken as the events that would have told it."""
-        self.w.message(id=payload.get("conversation_id"))
-        for place, entry in self.w.objects("outputs", payload.get("outputs")):
+        """
+        A response that was not streamed: its entries, each taken as the events that would have told it. One that does
+        not say what it is was cut, or was stopped by its error.
+        """
+        w = self.w
+        self._is_whole = True
+        w.whole()
+        w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
+        for place, entry in w.objects("outputs", payload.get("outputs")):
             kind = entry.get("type")
             handlers = ENTRIES.get(kind, ()) if isinstance(kind, str) else ()
             for handler in handlers:
                 handler(self, {**entry, "output_index": place}, frame, "outputs", place)
             if not handlers:
-                self.w.unknown(name_of(kind, "outputs"), entry)
-        self._done(payload, frame)
+                w.unknown(name_of(kind, "outputs"), entry)
+                w.extra(("outputs", place), entry)
+                self._taken.add(place)
+        error = error_in(payload)
+        if error is not None:
+            w.error(error)
+        for key in ("object", "type"):
+            if key in payload:
+                w.extra((key,), payload[key])
+        if payload.get("object") == "conversation.response":
+            self._done(payload, frame)
+        else:
+            w.usage(payload.get("usage"))
+            self._body(payload)
 
     def _entry(self, kind: str, payload: dict[str, Any]) -> int:
         """The place in `outputs` of the entry that an event is about."""
@@ -126,13 +163,15 @@ class MistralConversations(Dialect):
         key = (number, name if isinstance(name, str) else None)
         place = self._entries.get(key)
         if place is None:
-            place = self._count
-            self._count += 1
+            place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number
+            self._taken.add(place)
             self._entries[key] = self._entries[number, None] = place
             w.extra(("outputs", place, "type"), kind)
             for fact in _FACTS:
-                w.extra(("outputs", place, fact), payload.get(fact))
+                if payload.get(fact) is not None:
+                    w.extra(("outputs", place, fact), payload[fact])
         w.message(model=payload.get("model"), role=payload.get("role"))
+        w.blanks(payload, _PLACES, "outputs", place)
         w.extras(payload, _PIECES, "outputs", place)
         return place
 
@@ -163,7 +202,14 @@ class MistralConversations(Dialect):
             self._message_output(payload, frame)
             return
         for index, chunk in enumerate(content):
-            self._message_output({**payload, "content_index": index, "content": chunk}, frame)
+            piece = {**payload, "content_index": index, "content": chunk}
+            if isinstance(chunk, str):
+                place = _Place(self._entry("message.output", payload), index)
+                self.w.delta(self._part(place, "text", {"$form": "string"}, payload.get("id")), chunk)
+            else:
+                self._message_output(piece, frame)
+        if not content:
+            self._message_output(payload, frame)
 
     def _part(self, place: _Place, kind: Kind, facts: Mapping[str, Any], id_: Any) -> Slot:
         """The part that goes on there, or a new one, which ends the one before."""
@@ -172,26 +218,56 @@ class MistralConversations(Dialect):
         if slot is None or slot.kind != kind or not slot.open:
             if self._open is not None:
                 w.stop(self._open)
-            slot = self._open = w.start(0, kind, key=place, id=id_)
+            blank = {key: None for key, value in facts.items() if value is None}
+            slot = self._open = w.start(0, kind, key=place, id=id_, extra=blank)
+            if place.position is not None:
+                self._ends[place.entry] = max(place.position + 1, self._ends.get(place.entry, 0))
         self._tell(slot, {**facts, "output_index": place.entry, "content_index": place.position})
         return slot
 
     def _text_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
-        facts = {key: value for key, value in chunk.items() if key != "text"}
+        facts = {key: value for key, value in chunk.items() if key != "text" or not value}
         self.w.delta(self._part(place, "text", facts, id_), chunk.get("text"))
 
     def _thinking_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
-        """A list of texts, among them references, which are citations of the choice."""
+        """A list of texts, among them references, which are citations of the choice; or one text."""
         w = self.w
-        facts = {key: value for key, value in chunk.items() if key not in ("thinking", "signature")}
+        facts = {key: value for key, value in chunk.items() if key not in ("thinking", "signature") or not value}
         slot = self._part(place, "reasoning", facts, id_)
-        inner = chunk.get("thinking")
-        for piece in inner if isinstance(inner, list) else [inner]:
-            if isinstance(piece, dict) and "text" not in piece:
-                w.annotations(0, None, [piece])
-            else:
-                w.delta(slot, piece.get("text") if isinstance(piece, dict) else piece)
         w.update(slot, signature=chunk.get("signature"))
+        inner = chunk.get("thinking")
+        if not isinstance(inner, list):
+            w.delta(slot, inner)
+            return
+        for number, (form, text) in enumerate(self._inner(slot, inner)):
+            if number:
+                notes = {"$form": "inner", "output_index": place.entry, "content_index": place.position}
+                slot = w.start(0, "reasoning", extra=notes)
+            self._tell(slot, {"thinking": form})
+            w.delta(slot, text)
+
+    def _inner(self, slot: Slot, pieces: list[Any]) -> list[tuple[list[Any], str]]:
+        """
+        What stands in a list of thinking, and its text. The first text stands for all of them: where there are more in
+        a body that was not streamed, each begins a list of its own.
+        """
+        lists: list[tuple[list[Any], list[str]]] = [(list(self._told.get(slot, {}).get("thinking", ())), [])]
+        for piece in pieces:
+            form, texts = lists[-1]
+            if isinstance(piece, dict) and not isinstance(piece.get("text"), str):
+                self.w.annotations(0, None, [piece])
+                form.append(piece)
+                continue
+            rest = {key: value for key, value in piece.items() if key != "text"} if isinstance(piece, dict) else None
+            has_text = any(map(_stands_for_text, form))
+            if has_text and self._is_whole:
+                form, texts = [], []
+                lists.append((form, texts))
+            if not has_text or self._is_whole:
+                form.append({**rest, "text": ""} if rest is not None else "")
+            text = piece["text"] if isinstance(piece, dict) else piece
+            texts.append(text if isinstance(text, str) else "")
+        return [(form, "".join(texts)) for form, texts in lists]
 
     def _reference_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
         """A citation that stands at this point of the text."""
@@ -207,7 +283,9 @@ class MistralConversations(Dialect):
         where = chunk.get(field)
         if isinstance(where, dict):
             where = where.get("url")
-        facts = {key: value for key, value in chunk.items() if key != field or value is not where}
+        facts = {key: value for key, value in chunk.items() if key != field or value is not where or not value}
+        if field in chunk and not isinstance(where, str):
+            facts[field] = chunk.get(field)
         if field == "file_id":
             slot = w.start(0, kind, id=where, extra=facts)
         else:
@@ -220,9 +298,11 @@ class MistralConversations(Dialect):
         self._keep(chunk, place)
 
     def _keep(self, chunk: dict[str, Any], place: _Place) -> None:
-        """A chunk that is no text has a place among the texts, if it says which."""
-        if place.position is not None:
-            self.w.extra(("outputs", place.entry, "content", place.position), chunk)
+        """A chunk that is no text has a place among the texts: the next one, if it does not say which."""
+        end = self._ends.get(place.entry, 0)
+        position = place.position if place.position is not None else end
+        self._ends[place.entry] = max(position + 1, end)
+        self.w.extra(("outputs", place.entry, "content", position), chunk)
 
     # Calls
 
@@ -230,16 +310,21 @@ class MistralConversations(Dialect):
         """A piece of a call. Its own id is that of the entry; the one to be answered is `tool_call_id`."""
         place = self._entry("function.call", payload)
         id_, number = payload.get("tool_call_id"), payload.get("output_index")
+        arguments = payload.get("arguments")
+        self._keep_odd(place, payload, ("name", "tool_call_id"))
+        if id_ == "null":
+            self.w.extra(("outputs", place, "tool_call_id"), id_)
         slot = self.w.call(
             0,
             number=("entry", place),
             id=id_ if id_ != "null" else None,
             name=payload.get("name"),
-            arguments=json_text(payload.get("arguments"), frame.data, *path, "arguments"),
+            arguments=json_text(arguments, frame.data, *path, "arguments"),
         )
         self._tell(
             slot,
             {
+                "$form": "object" if arguments is not None and not isinstance(arguments, str) else None,
                 "id": payload.get("id"),
                 "index": number if type(number) is int else None,
                 "output_index": place,
@@ -249,8 +334,11 @@ class MistralConversations(Dialect):
 
     def _tool_execution(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A tool that the server runs: started, more of its arguments."""
-        arguments = json_text(payload.get("arguments"), frame.data, *path, "arguments")
-        self.w.delta(self._execution(self._entry("tool.execution", payload), payload), arguments)
+        given = payload.get("arguments")
+        slot = self._execution(self._entry("tool.execution", payload), payload)
+        if given is not None and not isinstance(given, str):
+            self._tell(slot, {"$form": "object"})
+        self.w.delta(slot, json_text(given, frame.data, *path, "arguments"))
 
     def _tool_execution_done(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """The tool has run. What it says about the run, if anything, is the result."""
@@ -266,6 +354,7 @@ class MistralConversations(Dialect):
     def _execution(self, place: int, payload: dict[str, Any]) -> Slot:
         w = self.w
         slot = w.slot(0, ("execution", place))
+        self._keep_odd(place, payload, ("name",))
         if slot is None:
             slot = w.start(
                 0,
@@ -286,6 +375,19 @@ class MistralConversations(Dialect):
         if slot is None:
             slot = w.start(0, "unknown", key=("handoff", place), name="agent.handoff")
         self._tell(slot, {"id": payload.get("id"), **{key: payload.get(key) for key in _HANDOFF}})
+        for key in _HANDOFF:
+            if payload.get(key):
+                w.extra(("outputs", place, key), payload[key])
+
+    def _keep_odd(self, place: int, payload: dict[str, Any], names: tuple[str, ...]) -> None:
+        """Keep what stands in the place of a word."""
+        for key in names:
+            if payload.get(key) and not isinstance(payload[key], str):
+                self.w.extra(("outputs", place, key), payload[key])
+
+
+def _stands_for_text(item: Any) -> bool:
+    return item == "" or (isinstance(item, dict) and item.get("text") == "")
 
 
 def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -56,17 +56,20 @@ def rule_for(rules: Mapping[str, Rule], path: str) -> tuple[Rule, str]:
     """
     The rule for the field at *path* of a payload, such as `choices[].delta.content`, and its path in the whole body.
 
-    The longest beginning of *path* that has a rule counts. Without any, the field keeps its path.
+    The longest beginning of *path* that has a rule counts; `content.*` is the rule for the fields of `content`, `*` for
+    those of the payload. Without any, the field keeps its path.
     """
     rest = ""
     head = path
     while head:
-        rule = rules.get(head)
+        rule = rules.get(f"{head}.*") if rest[:1] == "." else None
+        rule = rule or rules.get(head)
         if rule is not None:
             return rule, rest.lstrip(".") if rule.at == "$" else (rule.at or head) + rest
         cut = max(head.rfind("."), head.rfind("[]"))
         head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
-    return LAST, path
+    rule = rules.get("*", LAST)
+    return rule, f"{rule.at}.{path}" if rule.at else path
 
 
 def copied(value: Any) -> Any:
