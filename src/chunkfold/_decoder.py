@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json, dialects
-from chunkfold._templates import DELTAS, Template, Templates
+from chunkfold._templates import DELTAS, Target, Templates, is_slow
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
@@ -80,7 +80,7 @@ class Decoder:
         self._bytes = 0
         # Reads that fit a template are taken without counting their bytes.
         self._span = _FIRST_SPAN
-        self._last: Template | None = None
+        self._last: Target | None = None
         self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
         # The name of the frames that the templates were made from.
@@ -124,25 +124,28 @@ class Decoder:
         """
         if self._closed:
             raise ValueError("feed() after close()")
-        if self._is_express and type(data) is bytes:
-            found = self._templates.find_read(data)
+        templates = self._templates
+        if type(data) is bytes and templates.is_ready and self._framer.reader.idle:  # type: ignore[union-attr]
+            found = templates.find_read(data)
             if found is not None:
-                self._templates.hit()
                 self._writer.frame += 1
-                template, text = found
-                event = template.event(template.choice, template.index, text)
-                if not template.is_running:
+                target, text = found
+                event = target.event(target.choice, target.index, text)
+                if not templates.has_totals:
                     return [event]
-                self._catch_up()
+                templates.catch_up()
                 return [event, *self._taken()]
-        self._catch_up()
+        if templates.is_behind:
+            templates.catch_up()
         try:
-            if isinstance(data, (bytes, bytearray, memoryview)):
+            if type(data) is bytes:
+                self._feed_bytes(data)
+            elif isinstance(data, (bytes, bytearray, memoryview)):
                 self._feed_bytes(bytes(data))
             else:
                 self._feed_payload(data)
         except LimitExceeded as breach:
-            self._closed = True
+            self._close()
             breach.events = self._taken()
             raise
         return self._taken()
@@ -153,46 +156,36 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if type(data) is bytes:
-            if self._is_express:
-                found = self._templates.find_read(data)
+            templates = self._templates
+            if templates.is_ready and self._framer.reader.idle:  # type: ignore[union-attr]
+                found = templates.find_read(data)
                 if found is not None:
-                    self._take(accumulator, *found)
+                    found[0].open(accumulator).append(found[1])
+                    self._writer.frame += 1
                     return
             if len(data) > _LONG_READ and self._is_countless and not self._closed:
                 data = self._feed_many(accumulator, data)
         self._feed_events(accumulator, data)
 
     def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
-        """The event of *read*, already folded, if a template fits it; else nothing is done."""
-        if not self._is_express:
+        """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
+        templates = self._templates
+        if not templates.is_ready or templates.may_have_totals or not self._framer.reader.idle:  # type: ignore[union-attr]
             return None
-        found = self._templates.find_read(read)
-        if found is None or found[0].is_running:
+        found = templates.find_read(read)
+        if found is None:
             return None
-        template, text = found
-        self._take(accumulator, template, text)
-        return template.event(template.choice, template.index, text)
-
-    def _take(self, accumulator: StreamAccumulator, template: Template, text: str) -> None:
-        """A frame fitted: its text goes where the template says."""
-        template.open(accumulator).append(text)
-        self._templates.hit()
+        target, text = found
+        target.open(accumulator).append(text)
         self._writer.frame += 1
+        return target.event(target.choice, target.index, text)
 
     def settle(self, accumulator: StreamAccumulator) -> None:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
-        if not self._closed:
-            self._catch_up()
+        if self._templates.is_behind and not self._closed:
+            self._templates.catch_up()
             for event in self._taken():
                 accumulator.observe(event)
-
-    def _catch_up(self) -> None:
-        """Let the dialect see the numbers of the last frame that fitted."""
-        data = self._templates.latest()
-        if data is not None and self._dialect is not None:
-            payload, _ = _json.decode(data)
-            if isinstance(payload, dict):
-                self._dialect.catch_up(payload)
 
     def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """
@@ -201,32 +194,30 @@ class Decoder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        if not self._is_express:
-            return next(pieces)
         templates = self._templates
+        if not templates.is_ready or not self._framer.reader.idle:  # type: ignore[union-attr]
+            return next(pieces)
         try:
             return templates.follow(accumulator, pieces)
         finally:
             self._writer.frame += templates.taken
             templates.taken = 0
 
-    @property
-    def _is_express(self) -> bool:
-        """True if templates are in force and nothing is half-read."""
-        return bool(self._templates.by_read) and self._is_countless and self._framer.idle and not self._closed
-
     def _feed_many(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
         """
         Take the frames of a long read one by one, so that templates are learned and fit, and in one go where many in a
         row fit the same. What is returned is left to be fed.
         """
-        templates, framer, writer = self._templates, self._framer, self._writer
+        if is_slow():
+            return data
+        framer, writer = self._framer, self._writer
         blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
         at = misses = 0
         # A read goes on as the one before it ended.
         span, row, last = self._span, _ROW + 1 if self._span > _FIRST_SPAN else 0, self._last
         while framer.idle or at == 0:
-            if row > _ROW and last is not None and last.is_plain:
+            templates = self._templates
+            if row > _ROW:
                 stop = data.find(blank, at + span) + len(blank)
                 window = data[at:stop] if stop >= len(blank) else data[at:]
                 taken = templates.swallow(accumulator, window)
@@ -243,16 +234,17 @@ class Decoder:
                 break
             frame, at = data[at:stop], stop
             whole = framer.idle
-            found = templates.find_read(frame) if whole and templates.by_read else None
+            found = templates.find_read(frame) if whole and templates.is_ready else None
             if found is None:
                 self._feed_events(accumulator, frame)
                 misses = 0 if misses > _PATIENCE else misses + 1
                 if whole:
                     row, span = 0, _FIRST_SPAN
                 continue
-            template, text = found
-            self._take(accumulator, template, text)
-            misses, row, last = 0, (row + 1 if template is last else 1), template
+            target, text = found
+            target.open(accumulator).append(text)
+            writer.frame += 1
+            misses, row, last = 0, (row + 1 if target is last else 1), target
         self._span, self._last = span, last
         return data[at:]
 
@@ -279,13 +271,14 @@ class Decoder:
         """As `close`, for an input that an error of the transport ended, or that nobody wants any more."""
         if self._closed:
             return []
-        self._catch_up()
-        self._closed = True
+        self._templates.catch_up()
+        self._close()
         writer = self._writer
         try:
             for frame in self._framer.close():
                 self._frame(frame)
-            self._raise_breach()
+            if self._framer.breach is not None:
+                raise self._framer.breach
         except LimitExceeded as breach:
             breach.events = self._taken()
             raise
@@ -300,6 +293,10 @@ class Decoder:
             writer.out.append(ErrorEvent(error))
         writer.out.append(MessageStop(self._how_it_ended(error, cancelled)))
         return self._taken()
+
+    def _close(self) -> None:
+        self._closed = True
+        self._templates.clear()
 
     @property
     def end_seen(self) -> bool:
@@ -339,14 +336,20 @@ class Decoder:
             data = data[: len(data) - over]
         if not self._spoken and len(self._head) < _HEAD_BYTES:
             self._head += data[: _HEAD_BYTES - len(self._head)]
-        fresh = self._framer.idle
-        frames = self._framer.feed(data)
-        # A checksum would have to be computed again, so the whole read is no use where there is one.
-        whole = fresh and len(frames) == 1 and self._framer.idle and self._framer.framing != "aws-eventstream"
-        self._read = data if whole else None
+        reader = self._framer.reader
+        if reader is None:
+            frames = self._framer.feed(data)
+            self._read = None
+        else:
+            fresh = reader.idle
+            frames = reader.feed(data)
+            # A checksum would have to be computed again, so the whole read is no use where there is one.
+            whole = fresh and len(frames) == 1 and reader.idle and reader.has_plain_reads and self._is_countless
+            self._read = data if whole else None
         for frame in frames:
             self._frame(frame)
-        self._raise_breach()
+        if self._framer.breach is not None:
+            raise self._framer.breach
         if over:
             raise LimitExceeded("stream_bytes", self._bytes, self._limits.stream_bytes or 0)
 
@@ -358,10 +361,6 @@ class Decoder:
         self._bytes += size
         return max(0, self._bytes - cap)
 
-    def _raise_breach(self) -> None:
-        if self._framer.breach is not None:
-            raise self._framer.breach
-
     def _set_mode(self, mode: str) -> None:
         if self._mode is not None and self._mode != mode:
             raise TypeError("a stream is fed either bytes or decoded payloads, not both")
@@ -370,18 +369,19 @@ class Decoder:
     def _frame(self, frame: Frame) -> None:
         """One frame: what it is below the dialect."""
         writer = self._writer
-        if frame.kind == "data":
+        kind = frame.kind
+        if kind == "data":
             self._data_frame(frame)
-        elif frame.kind == "comment":
-            writer.ping()
-        elif frame.kind == "stray":
-            self._stray(frame)
-        elif frame.kind == "exception":
-            self._exception(frame)
         else:
-            message = frame.data.decode(errors="replace")
-            writer.error(StreamError("corrupt_frame", message, origin="decoder"))
-        if frame.kind != "data":
+            if kind == "comment":
+                writer.ping()
+            elif kind == "stray":
+                self._stray(frame)
+            elif kind == "exception":
+                self._exception(frame)
+            else:
+                message = frame.data.decode(errors="replace")
+                writer.error(StreamError("corrupt_frame", message, origin="decoder"))
             self._templates.clear()
         writer.frame += 1
 
@@ -390,18 +390,19 @@ class Decoder:
         if templates.is_in_force and frame.event == self._learned_event:
             found = templates.find(data)
             if found is not None:
-                templates.hit()
-                template, text = found
-                writer.out.append(template.event(template.choice, template.index, text))
-                if template.is_running:
-                    self._catch_up()
+                target, text = found
+                writer.out.append(target.event(target.choice, target.index, text))
+                if templates.has_totals:
+                    templates.catch_up()
                 return
-        self._catch_up()
-        if not data or data.isspace():
-            return
-        if data.lstrip().startswith(b"[DONE]"):
-            self._end_mark()
-            return
+        if templates.is_behind:
+            templates.catch_up()
+        if data[:1] != b"{":
+            if not data or data.isspace():
+                return
+            if data.lstrip().startswith(b"[DONE]"):
+                self._end_mark()
+                return
         payload, forgiven = self._payload(frame)
         if forgiven == "not_json":
             templates.clear()
@@ -409,20 +410,33 @@ class Decoder:
         before = len(writer.out)
         writer.careful = forgiven is not None
         writer.singular = False
-        self._any_payload(payload, frame)
-        delta = _one_delta(writer.out, before)
-        if (
-            delta is not None
-            and self._dialect is not None
-            and self._dialect.delta_keys
-            and writer.is_plain(delta.choice, delta.index)
-        ):
-            if frame.event != self._learned_event:
-                templates.clear()
-                self._learned_event = frame.event
-            templates.learn(delta, data, self._read)
+        dialect = self._dialect
+        if type(payload) is dict and dialect is not None and self._spoken and not self._suspect:
+            try:
+                dialect.decode(payload, frame)
+            except RecursionError:
+                self._too_deep()
         else:
+            self._any_payload(payload, frame)
+            templates = self._templates  # of the dialect that was found
+        if templates.learns:
+            self._learn(before, frame, payload)
+
+    def _learn(self, before: int, frame: Frame, payload: Any) -> None:
+        """If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness."""
+        writer, templates = self._writer, self._templates
+        delta = _one_delta(writer.out, before)
+        if delta is None or type(payload) is not dict or not writer.is_plain(delta.choice, delta.index):
             templates.clear()
+            return
+        if frame.event != self._learned_event or len(writer.out) > before + 1:
+            # What is in force was learned before the usage that came now.
+            templates.clear()
+            self._learned_event = frame.event
+        templates.learn(delta, frame.data, self._read, payload)
+
+    def _too_deep(self) -> None:
+        self._writer.diagnose("frame_too_deep", "nests deeper than can be read; what was not read is skipped")
 
     def _payload(self, frame: Frame) -> tuple[Any, str | None]:
         """The JSON of a frame, or `"not_json"` after noting what it is instead."""
@@ -509,7 +523,7 @@ class Decoder:
             try:
                 self._object(payload, frame)
             except RecursionError:
-                self._writer.diagnose("frame_too_deep", "nests deeper than can be read; what was not read is skipped")
+                self._too_deep()
         elif isinstance(payload, list):
             for item in payload:
                 self._any_payload(item, frame)
@@ -561,10 +575,7 @@ class Decoder:
 
     def learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones."""
-        self._templates = Templates(self._limits.frame_bytes)
-        dialect = self._dialect
-        if dialect is not None:
-            self._templates.use(dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, dialect.running_keys)
+        self._templates = Templates(self._limits.frame_bytes, self._dialect)
 
     def _decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """The first payload of the dialect, after all that was held because it told none."""

@@ -4,17 +4,18 @@ around it.
 
 The proof that a frame need not be read: it begins with the same bytes and ends with the same bytes as a frame that was
 read and meant nothing but one delta to an open part, and what stands between is exactly one JSON string. Then it means
-the same delta with that string. Whatever does not fit is read in full, which is the definition; and whatever was read
-in full and was not such a delta makes all templates void, since it may have changed what a delta means.
+the same delta with that string. Where servers vary more than that, a shape has the proof (see `_shapes`). Whatever fits
+neither is read in full, which is the definition; and whatever was read in full and was not such a delta puts all of
+them out of force, since it may have changed what a delta means.
 
-Some servers vary more than the delta: they say the same text twice, or pad a frame with white space. Those are holes
-too: one that must hold the same string, one that must be blank. A dialect may name further fields whose value says nothing, whose number
-must rise, or whose number is a running total. Numbers are not lost: before the next frame that is read in full the
-dialect catches up with the last one that fitted.
+What frames say beside their text is not lost: before the next one that is read in full the dialect catches up.
+
+With `CHUNKFOLD_SLOW=1` in the environment every frame is read in full.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -26,9 +27,11 @@ from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, Too
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chunkfold._shapes import Shape
     from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.dialects import Dialect
 
-__all__ = ["DELTAS", "Template", "Templates"]
+__all__ = ["DELTAS", "Heard", "Target", "Templates", "is_slow"]
 
 DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta})
 
@@ -37,58 +40,46 @@ _read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
 _read_strings: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
 _write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
-# After so many templates of one part that no frame fitted, learning is tried only now and then: some servers vary a
-# number in every frame, and looking for what stays costs as much as reading.
+_IS_SLOW = os.environ.get("CHUNKFOLD_SLOW", "") not in ("", "0")
+
+# After so many frames in a row that fitted no template of their part a shape is made; that costs some dozen readings.
+_SHAPE_AFTER = 2
+# After so many, learning is tried only now and then.
 _HOPELESS = 8
 _NOW_AND_THEN = 64
+# After a shape was made so many frames have to come before the next, twice as many if it was in vain.
+_SHAPE_COST, _DOUBLINGS = 4, 12
+# A shape that so many frames in a row were not of is given up.
+_PATIENCE = 16
 # Of so many parts at once templates are kept. Models write a handful of calls beside each other.
 _KEPT = 32
-# Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many.
+_SHAPES = 4
+# Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many, and the
+# dialect is told of what it has not heard.
 _MANY = 2048
 
-# What may stand in a hole.
-_TEXT, _SAME, _SPACE, _PADDING, _RISING, _RUNNING = range(6)
+
+def is_slow() -> bool:
+    """True if every frame is to be read in full."""
+    return _IS_SLOW
 
 
-class _Pattern:
-    """Bytes that stay, with holes between them."""
+class Target:
+    """What a delta belongs to."""
 
-    __slots__ = ("first", "holes", "last", "size")
+    __slots__ = ("builder", "choice", "event", "index", "is_call")
 
-    def __init__(self, stays: list[bytes], kinds: list[int]) -> None:
-        self.first = stays[0]
-        self.last = stays[-1]
-        # The kind of each hole, and what follows it; nothing for the last, which `last` follows.
-        self.holes = list(zip(kinds, [*stays[1:-1], b""], strict=True))
-        self.size = sum(map(len, stays))
-
-    @property
-    def kinds(self) -> list[int]:
-        return [kind for kind, _ in self.holes]
-
-    def framed(self, lead: bytes, trail: bytes) -> _Pattern:
-        """The same with the framing around it."""
-        stays = [lead + self.first, *(stay for _, stay in self.holes[:-1]), self.last + trail]
-        return _Pattern(stays, self.kinds)
-
-
-class Template:
-    """The bytes around the text of a delta, and the part that the delta belongs to."""
-
-    __slots__ = ("builder", "choice", "event", "frame", "index", "is_plain", "is_running", "lead", "read", "trail")
-
-    def __init__(self, event: Any, frame: _Pattern) -> None:
+    def __init__(self, event: Any) -> None:
         self.event: Callable[[int, int, str], Event] = type(event)
         self.choice: int = event.choice
         self.index: int = event.index
-        self.frame = frame
-        # The same with the framing around it, for a read that holds exactly one frame.
-        self.read: _Pattern | None = None
-        self.lead = self.trail = 0
-        self.is_plain = frame.kinds == [_TEXT]
-        self.is_running = _RUNNING in frame.kinds
+        self.is_call = self.event is ToolArgumentsDelta
         # Where the accumulator keeps the part; looked up once.
         self.builder: Any = None
+
+    def is_of(self, event: Any) -> bool:
+        """True if *event* belongs to the same."""
+        return type(event) is self.event and event.index == self.index and event.choice == self.choice
 
     def open(self, accumulator: StreamAccumulator) -> list[Any]:
         """The list that the texts of this part are appended to; whoever asks is about to append."""
@@ -102,204 +93,357 @@ class Template:
         return pieces
 
 
+class Heard:
+    """Deltas of frames that were not read in full, in a row to one part; the numbers of the frames rise by one."""
+
+    __slots__ = ("number", "target", "texts")
+
+    def __init__(self, target: Target, number: int) -> None:
+        self.target = target
+        self.number = number
+        """Of the first frame; -1 if they have none."""
+        self.texts: list[str] = []
+
+
+class _Template:
+    """The bytes around the text of a delta: in a frame, and in a read that is nothing but that frame."""
+
+    __slots__ = ("last", "read_first", "read_last", "target")
+
+    def __init__(self, target: Target, last: bytes) -> None:
+        self.target = target
+        self.last = last
+        self.read_first = self.read_last = b""
+
+
 class Templates:
-    """The templates that are in force: one for text, or one for each open tool call."""
+    """What is in force: templates of one part or of each open call, and shapes of the same."""
 
     __slots__ = (
-        "_by_frame", "_frame_lengths", "_in_vain", "_keys", "_kinds", "_last", "_latest", "_longest", "_read_lengths",
-        "_risen", "_tries", "by_read", "taken",
+        "_by_frame", "_by_read", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count", "_in_vain",
+        "_keys", "_kinds", "_known", "_longest", "_next_shape", "_probing", "_read_lengths", "_risen", "_rising",
+        "_running", "_shapes", "_stale", "_tries", "is_behind", "is_ready", "taken",
     )  # fmt: skip
 
-    def __init__(self, frame_bytes: int | None = None) -> None:
+    def __init__(self, frame_bytes: int | None = None, dialect: Dialect | None = None) -> None:
         # A longer read is left to the framing, which knows what to say about it.
         self._longest = frame_bytes if frame_bytes is not None else sys.maxsize
+        self._dialect = dialect
         self._keys: tuple[bytes, ...] = ()
-        self._kinds: tuple[tuple[bytes, int], ...] = ()
+        self._kinds: dict[str, int] = {}
+        self._rising = ""
         self._tries = 0
         # How many frames fitted in `follow` and `swallow`; whoever called takes the number and sets it back.
         self.taken = 0
         # By part, how many templates were made since one fitted.
         self._in_vain: dict[tuple[int, int], int] = {}
-        # By part, the frame that the last template was made from.
-        self._last: dict[tuple[int, int], bytes] = {}
-        # Templates by the bytes before their first hole.
-        self._by_frame: dict[bytes, list[Template]] = {}
-        self.by_read: dict[bytes, list[Template]] = {}
+        # Templates by the bytes before the text.
+        self._by_frame: dict[bytes, list[_Template]] = {}
+        self._by_read: dict[bytes, list[_Template]] = {}
         self._frame_lengths: tuple[int, ...] = ()
         self._read_lengths: tuple[int, ...] = ()
-        # The number that the next rising one must pass, and the last frame whose numbers were not looked at.
+        # Shapes in force, and all that were made and may come into force again.
+        self._shapes: list[Shape] = []
+        self._known: list[Shape] = []
+        self._probing = False
+        # The try after which the next shape may be made, and how many in a row were made in vain.
+        self._next_shape = self._failures = 0
+        # How many frames were of a shape while there were templates.
+        self._stale = 0
+        # The number that the next rising one must pass.
         self._risen = -1
-        self._latest: tuple[bytes, Template | None] | None = None
+        # What the dialect has not heard, if it listens, and the shape with the latest running totals.
+        self._heard: list[Heard] | None = None
+        self._heard_count = 0
+        self._running: Shape | None = None
+        self.is_behind = False
+        """True if the dialect has to catch up."""
+        self.is_ready = False
+        """True if a read may fit."""
+        if dialect is not None and not _IS_SLOW:
+            self._use(dialect)
 
-    def use(
-        self,
-        delta: tuple[str, ...],
-        padding: tuple[str, ...] = (),
-        rising: tuple[str, ...] = (),
-        running: tuple[str, ...] = (),
-    ) -> None:
-        """Set the fields that may vary, as the dialect names them; without any for the delta no templates are made."""
-        self._keys = tuple(b'"%b":' % key.encode() for key in delta)
-        kinds = ((padding, _PADDING), (rising, _RISING), (running, _RUNNING))
-        self._kinds = tuple((b'"%b":' % key.encode(), kind) for keys, kind in kinds for key in keys)
+    def _use(self, dialect: Dialect) -> None:
+        """Take the fields that may vary, as the dialect names them; without any for the delta nothing is learned."""
+        from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
+
+        self._keys = tuple(b'"%b":' % key.encode() for key in dialect.delta_keys)
+        self._kinds = {
+            **dict.fromkeys(dialect.delta_keys, TEXT),
+            **dict.fromkeys(dialect.padding_keys, PADDING),
+            **dict.fromkeys(dialect.rising_keys, RISING),
+            **dict.fromkeys(dialect.running_keys, RUNNING),
+            "index": ADDRESS,
+        }
+        self._rising = next(iter(dialect.rising_keys), "")
+        self._heard = [] if dialect.listens else None
+
+    @property
+    def learns(self) -> bool:
+        """True if it is any use to tell of deltas."""
+        return bool(self._keys)
+
+    @property
+    def has_totals(self) -> bool:
+        """True if there are running totals that the dialect has not seen."""
+        return self._running is not None
+
+    @property
+    def may_have_totals(self) -> bool:
+        """True if frames that fit may have such."""
+        return bool(self._shapes) and any(shape.is_running for shape in self._shapes)
 
     @property
     def is_in_force(self) -> bool:
-        """True if a frame may fit a template."""
-        return bool(self._by_frame)
+        """True if a frame may fit."""
+        return bool(self._by_frame or self._shapes)
 
     def clear(self) -> None:
         """Something happened that was no plain delta."""
-        if self._by_frame:
-            self._by_frame = {}
-            self.by_read = {}
-            self._frame_lengths = self._read_lengths = ()
+        if self._by_frame or self._shapes:
+            self._drop_templates()
+            for shape in self._shapes:
+                shape.targets = {}
+            self._shapes = []
+            self.is_ready = False
 
-    def hit(self) -> None:
-        """A template fitted: learning is worth while."""
-        if self._in_vain:
-            self._in_vain = {}
+    def _drop_templates(self) -> None:
+        self._by_frame = {}
+        self._by_read = {}
+        self._frame_lengths = self._read_lengths = ()
+        self._stale = 0
 
-    def latest(self) -> bytes | None:
-        """The last frame that fitted and whose numbers the dialect has not seen, once."""
-        if self._latest is None:
-            return None
-        (data, template), self._latest = self._latest, None
-        return data if template is None else data[template.lead : len(data) - template.trail]
+    # Making them
 
-    # Making templates
-
-    def learn(self, event: Any, data: bytes, read: bytes | None) -> None:
-        """Remember the frame *data* that meant *event*, and the whole *read* if it held nothing else."""
-        self._tries += 1
+    def learn(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
+        """Remember the frame *data* that said *payload* and meant *event*, and the whole *read* if it held no more."""
+        self._keep_beside(event)
+        number = payload.get(self._rising) if self._rising else None
+        if number is not None and type(number) is not int:
+            self.clear()
+            return
+        self._risen = -1 if number is None else number
         part = (event.choice, event.index)
         vain = self._in_vain.get(part, 0)
-        if vain > _HOPELESS and self._tries % _NOW_AND_THEN:
+        if self._probing:
+            vain = 0
+        elif vain or len(self._in_vain) < _KEPT:
+            self._in_vain[part] = vain + 1
+        else:
+            # So many parts are no handful of calls.
+            self._in_vain = {}
             self.clear()
             return
-        self._in_vain[part] = vain + 1
-        # What varies beside the text shows when the frame after one that was remembered does not fit.
-        before = self._last.get(part)
-        if before is None and len(self._last) >= _KEPT:
-            self.clear()
-            self._last = {}
-        self._last[part] = data
-        pattern = self._pattern_of(event.text, data, before)
-        if pattern is None:
-            self.clear()
+        # Every other frame has another number, and one with the same number is a repeat: no template can hold that.
+        self._tries += 1
+        if not self._revive(event, data, read) and (vain >= _SHAPE_AFTER or number is not None):
+            if self._tries >= self._next_shape:
+                self._make_shape(event, data, read, payload)
+        if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN) and not self.may_have_totals:
+            self._make_template(event, data, read)
+        self._probing = False
+
+    def _keep_beside(self, event: Any) -> None:
+        """Text goes to one part at a time, only calls go on beside each other."""
+        is_call = type(event) is ToolArgumentsDelta
+        for group in self._by_frame.values():
+            for known in group:
+                target = known.target
+                if not (is_call and target.is_call) and not target.is_of(event):
+                    self.clear()
+                    return
+        for shape in self._shapes:
+            for target in shape.targets.values():
+                if not (is_call and target.is_call) and not target.is_of(event):
+                    self.clear()
+                    return
+
+    def _make_template(self, event: Any, data: bytes, read: bytes | None) -> None:
+        edges = self._edges(event.text, data)
+        if edges is None:
             return
-        if event.type != "tool_arguments_delta" or not self._are_calls():
-            self.clear()
-        template = Template(event, pattern)
-        _put(self._by_frame, pattern.first, template)
-        self._frame_lengths = tuple({len(first) for first in self._by_frame})
+        first, last = edges
+        template = _Template(Target(event), last)
+        if len(self._by_frame) >= _KEPT:
+            self._drop_templates()
+        _put(self._by_frame, first, template)
+        self._frame_lengths = tuple({len(known) for known in self._by_frame})
         if read is not None:
-            template.lead = read.find(data)
-            template.trail = len(read) - template.lead - len(data)
-            template.read = pattern.framed(read[: template.lead], read[template.lead + len(data) :])
-            _put(self.by_read, template.read.first, template)
-            self._read_lengths = tuple({len(known) for known in self.by_read})
+            start = read.find(data)
+            template.read_first, template.read_last = read[:start] + first, last + read[start + len(data) :]
+            _put(self._by_read, template.read_first, template)
+            self._read_lengths = tuple({len(known) for known in self._by_read})
+            self.is_ready = True
 
-    def _are_calls(self) -> bool:
-        """True if all templates are of tool calls, which go on beside each other."""
-        return all(known.event is ToolArgumentsDelta for group in self._by_frame.values() for known in group)
-
-    def _pattern_of(self, text: str, data: bytes, before: bytes | None) -> _Pattern | None:
-        """What stays in *data*, whose delta is *text*, after the frame *before*; `None` if that cannot be told."""
+    def _edges(self, text: str, data: bytes) -> tuple[bytes, bytes] | None:
+        """What is around the delta *text* in *data*; `None` if it cannot be told where it is."""
         literal = _write(text)
-        # Where nothing else is escaped, no other string can be the same text in another spelling.
-        if data.count(b"\\") != literal.count(b"\\") * data.count(literal):
-            return None
-        holes: list[tuple[int, int, int]] = []
         at = data.find(literal)
-        while at >= 0:
-            # The same string under a key of something else: it cannot be told which of them is the delta.
-            if not data[:at].rstrip(b" ").endswith(self._keys):
-                return None
-            holes.append((at, at + len(literal), _SAME if holes else _TEXT))
-            at = data.find(literal, at + len(literal))
-        if not holes:
+        # Where nothing else is escaped, no other string can be the same text in another spelling.
+        if at < 0 or data.find(literal, at + 1) >= 0 or data.count(b"\\") != literal.count(b"\\"):
             return None
-        padded = data.rstrip(b"}\n ")
-        blank = data.rfind(b" ") + 1
-        if blank > len(padded):
-            start = len(data[:blank].rstrip(b" "))
-            holes.append((start, blank, _SPACE))
-        for key, kind in self._kinds:
-            hole = _hole(data, key, kind)
-            if kind == _RISING and hole is not None:
-                self._risen = int(data[hole[0] : hole[1]])
-            elif kind == _RISING and key in data:
-                return None
-            elif hole is None or before is None or _value(before, key, kind) in (None, data[hole[0] : hole[1]]):
-                continue
-            if hole is not None:
-                holes.append(hole)
-        holes.sort()
-        edges = [0, *(edge for start, end, _ in holes for edge in (start, end)), len(data)]
-        stays = [data[edges[place] : edges[place + 1]] for place in range(0, len(edges), 2)]
-        # Two holes with nothing to tell them apart cannot be.
-        return _Pattern(stays, [kind for _, _, kind in holes]) if all(stays) else None
+        first, last = data[:at], data[at + len(literal) :]
+        return (first, last) if first.rstrip(b" ").endswith(self._keys) else None
+
+    def _make_shape(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
+        from chunkfold._shapes import Shape
+
+        self._next_shape = self._tries + (_SHAPE_COST << min(self._failures, _DOUBLINGS))
+        try:
+            shape = Shape(payload, event.text, self._kinds, has_address=type(event) is ToolArgumentsDelta)
+        except (ValueError, TypeError, AttributeError):
+            return
+        if shape.read(data, -1) is not None:
+            self._known = [shape, *self._known[: _SHAPES - 1]]
+            self._shapes = [known for known in self._shapes if known in self._known]
+            self._revive(event, data, read)
+
+    def _revive(self, event: Any, data: bytes, read: bytes | None) -> bool:
+        """Put a shape that *data* is of in force, for the part of *event*."""
+        for shape in self._known:
+            found = shape.read(data, -1)
+            if found is None:
+                shape.in_vain += 1
+            elif found[1] == event.text:
+                shape.in_vain = 0
+                if found[0] not in shape.targets:
+                    shape.targets[found[0]] = Target(event)
+                if read is not None:
+                    start = read.find(data)
+                    shape.lead, shape.trail = read[:start], read[start + len(data) :]
+                    self.is_ready = True
+                if shape not in self._shapes:
+                    self._shapes = [shape, *self._shapes]
+                if shape.is_running:
+                    # A template would hold totals that are not the latest.
+                    self._drop_templates()
+                return True
+        for shape in self._known:
+            if shape.in_vain > _PATIENCE:
+                self._give_up(shape)
+        return False
 
     # Using them
 
-    def find(self, data: bytes) -> tuple[Template, str] | None:
-        """The template that frame *data* fits, and its text."""
+    def find(self, data: bytes) -> tuple[Target, str] | None:
+        """What the delta of frame *data* belongs to, and its text."""
         for length in self._frame_lengths:
             for template in self._by_frame.get(data[:length], ()):
-                if data.endswith(template.frame.last):
-                    text = self._fit(template, template.frame, data)
+                last = template.last
+                if data.endswith(last):
+                    try:
+                        text = _read_string(data[length : len(data) - len(last)])
+                    except _BAD:
+                        continue
                     if text:
-                        if not template.is_plain:
-                            self._latest = (data, None)
-                        return template, text
+                        self._hit(template.target, text)
+                        return template.target, text
+        for shape in self._shapes:
+            found = self._of_shape(shape, data)
+            if found is not None:
+                return found
         return None
 
-    def find_read(self, read: bytes) -> tuple[Template, str] | None:
-        """The template that the whole *read* fits, and its text."""
+    def find_read(self, read: bytes) -> tuple[Target, str] | None:
+        """The same for a whole *read*."""
         if len(read) > self._longest:
             return None
         for length in self._read_lengths:
-            for template in self.by_read.get(read[:length], ()):
-                pattern = template.read
-                if pattern is not None and read.endswith(pattern.last):
-                    text = self._fit(template, pattern, read)
+            for template in self._by_read.get(read[:length], ()):
+                last = template.read_last
+                if read.endswith(last):
+                    try:
+                        text = _read_string(read[length : len(read) - len(last)])
+                    except _BAD:
+                        continue
                     if text:
-                        if not template.is_plain:
-                            self._latest = (read, template)
-                        return template, text
+                        self._hit(template.target, text)
+                        return template.target, text
+        for shape in self._shapes:
+            data = shape.frame_in(read)
+            if data is not None:
+                found = self._of_shape(shape, data)
+                if found is not None:
+                    return found
         return None
 
-    def _fit(self, template: Template, pattern: _Pattern, data: bytes) -> str | None:
-        """The text of *data*, if every hole holds what it may."""
-        at = len(pattern.first)
-        try:
-            if template.is_plain:
-                return _read_string(data[at : len(data) - len(pattern.last)])
-            text, literal, risen = "", b"", self._risen
-            for kind, stay in pattern.holes:
-                end = data.find(stay, at) if stay else len(data) - len(pattern.last)
-                value = data[at:end]
-                at = end + len(stay)
-                if kind == _TEXT:
-                    text, literal = _read_string(value), value
-                elif kind == _SAME:
-                    if value != literal:
-                        return None
-                elif kind == _SPACE:
-                    if value.strip(b" "):
-                        return None
-                elif kind == _RISING:
-                    number = int(value) if value.isdigit() else -1
-                    if number <= risen:
-                        return None
-                    risen = number
-                elif not value.isdigit() and not _is_padding(value):
-                    return None
-        except _BAD:
+    def _hit(self, target: Target, text: str) -> None:
+        """A template fitted: learning is worth while."""
+        if self._in_vain:
+            self._in_vain = {}
+        if self._heard is not None:
+            self._hear(target, text, -1)
+
+    def _of_shape(self, shape: Shape, data: bytes) -> tuple[Target, str] | None:
+        found = shape.read(data, self._risen)
+        if found is None or found[0] not in shape.targets:
+            shape.in_vain += 1
+            if shape.in_vain > _PATIENCE:
+                self._give_up(shape)
             return None
-        self._risen = risen
-        return text
+        shape.in_vain = 0
+        shape.seen += 1
+        if shape.seen == _PATIENCE:
+            self._failures = 0
+        if shape.seen == _NOW_AND_THEN and not self._rising:
+            self._probe()
+            return None
+        target = shape.targets[found[0]]
+        if self._rising:
+            self._risen = shape.number
+        if shape.is_running:
+            if self._running is not None and self._running is not shape:
+                self.catch_up()
+            self._running = shape
+            self.is_behind = True
+        if self._heard is not None:
+            self._hear(target, found[1], shape.number)
+        if self._by_frame:
+            self._stale += 1
+            if self._stale > _PATIENCE:
+                self._drop_templates()
+        return target, found[1]
+
+    def _probe(self) -> None:
+        """Perhaps a template would fit by now, which is faster: the next frame is read in full."""
+        self._probing = True
+
+    def _give_up(self, shape: Shape) -> None:
+        if shape.seen < _PATIENCE:
+            self._failures += 1
+        self._known.remove(shape)
+        self._shapes = [known for known in self._shapes if known is not shape]
+        self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
+
+    def _hear(self, target: Target, text: str, number: int) -> None:
+        """Keep a delta until the dialect is told of it."""
+        heard = self._heard
+        assert heard is not None  # noqa: S101 - for the type checker; whoever calls has looked
+        last = heard[-1] if heard else None
+        if last is None or last.target is not target or (number >= 0 and number != last.number + len(last.texts)):
+            last = Heard(target, number)
+            heard.append(last)
+        last.texts.append(text)
+        self._has_heard(1)
+
+    def _has_heard(self, count: int) -> None:
+        self.is_behind = True
+        self._heard_count += count
+        if self._heard_count > _MANY:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Tell the dialect what frames said that were not read in full."""
+        self.is_behind = False
+        dialect = self._dialect
+        if dialect is None:
+            return
+        if self._heard:
+            heard, self._heard, self._heard_count = self._heard, [], 0
+            dialect.hear(heard)
+        if self._running is not None:
+            shape, self._running = self._running, None
+            dialect.catch_up(shape.totals())
 
     # Straight into the accumulator, for callers who want no events
 
@@ -310,29 +454,30 @@ class Templates:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        groups = list(self.by_read.values())
-        if len(groups) == 1 and len(groups[0]) == 1 and groups[0][0].is_plain:
-            return self._follow_plain(groups[0][0], accumulator, pieces)
+        if len(self._by_read) == 1 and not self._shapes and self._heard is None:
+            (group,) = self._by_read.values()
+            if len(group) == 1:
+                return self._follow_one(group[0], accumulator, pieces)
         while True:
-            piece = next(pieces)
+            if not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
+                piece = self._follow_shape(self._shapes[0], accumulator, pieces)
+            else:
+                piece = next(pieces)
             found = self.find_read(piece) if type(piece) is bytes else None
             if found is None:
                 return piece
-            template, text = found
-            template.open(accumulator).append(text)
+            target, text = found
+            target.open(accumulator).append(text)
             self.taken += 1
-            if self._in_vain:
-                self.hit()
 
-    def _follow_plain(self, template: Template, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+    def _follow_one(self, template: _Template, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """The loop that most of a long answer goes through."""
-        pattern = template.read
-        assert pattern is not None  # noqa: S101 - for the type checker: it was found by its read
-        before, after, longest = pattern.first, pattern.last, self._longest
+        target, longest = template.target, self._longest
+        before, after = template.read_first, template.read_last
         start, end = len(before), -len(after)
         while True:
-            texts = template.open(accumulator)
-            if template.builder.hidden:  # by policy: what is thrown away cannot be counted
+            texts = target.open(accumulator)
+            if target.builder.hidden:  # by policy: what is thrown away cannot be counted
                 return next(pieces)
             append, had = texts.append, len(texts)
             try:
@@ -352,7 +497,72 @@ class Templates:
                 self.taken += len(texts) - had
             if len(texts) - had < _MANY:
                 raise StopIteration
-            self.hit()
+            self._in_vain = {}
+
+    def _follow_shape(self, shape: Shape, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """The same loop for frames of one shape; after many it is worth another look whether templates fit."""
+        ((address, target),) = shape.targets.items()
+        lead, trail, longest = shape.lead or b"", shape.trail, self._longest
+        start, end = len(lead), -len(trail) or None
+        is_simple, is_numbered, decode, get, read = (
+            shape.is_simple,
+            bool(self._rising),
+            shape.decode,
+            shape.get,
+            shape.read,
+        )
+        texts = target.open(accumulator)
+        if target.builder.hidden or shape.lead is None or shape.seen < _NOW_AND_THEN:
+            return next(pieces)
+        append, had = texts.append, len(texts)
+        first = risen = self._risen
+        frame = None
+        try:
+            for piece in islice(pieces, _MANY):
+                if type(piece) is not bytes or not piece.startswith(lead) or not piece.endswith(trail):
+                    return piece
+                data = piece[start:end]
+                if b"\n" in data or b"\r" in data or len(piece) > longest:
+                    return piece
+                if is_simple:
+                    try:
+                        frame = decode(data)
+                    except _BAD:
+                        return piece
+                    text = get(frame)
+                    if not text:
+                        return piece
+                else:
+                    found = read(data, risen)
+                    if found is None or found[0] != address:
+                        return piece
+                    text = found[1]
+                    if is_numbered:
+                        if shape.number != risen + 1:
+                            return piece
+                        risen += 1
+                append(text)
+        finally:
+            self._risen = risen
+            count = len(texts) - had
+            self.taken += count
+            if count and shape.is_running:
+                if is_simple:
+                    shape.keep_totals(frame)
+                if self._running is not None and self._running is not shape:
+                    self.catch_up()
+                self._running = shape
+                self.is_behind = True
+            if count and self._heard is not None:
+                heard = Heard(target, first + 1 if is_numbered else -1)
+                heard.texts = texts[had:]
+                self._heard.append(heard)
+                self._has_heard(count)
+        if count < _MANY:
+            raise StopIteration
+        if not is_numbered:
+            self._probe()
+        return next(pieces)
 
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """
@@ -362,24 +572,26 @@ class Templates:
         Returns:
             How many bytes were taken.
         """
+        if self._heard is not None or len(data) > self._longest:
+            return 0
         for length in self._read_lengths:
-            for template in self.by_read.get(data[:length], ()):
-                pattern = template.read
-                if pattern is not None and template.is_plain and pattern.last.endswith(b"\n"):
-                    return self._swallow(template, pattern, accumulator, data) if len(data) <= self._longest else 0
+            for template in self._by_read.get(data[:length], ()):
+                if template.read_last.endswith(b"\n"):
+                    return self._swallow(template, accumulator, data)
         return 0
 
-    def _swallow(self, template: Template, pattern: _Pattern, accumulator: StreamAccumulator, data: bytes) -> int:
+    def _swallow(self, template: _Template, accumulator: StreamAccumulator, data: bytes) -> int:
         # Cut at line ends, since searching for one byte is several times as fast as for two.
+        first, last = template.read_first, template.read_last
         lines = data.split(b"\n")
-        fixed = (pattern.first + pattern.last).split(b"\n")[:-1]
+        fixed = (first + last).split(b"\n")[:-1]
         size = len(fixed)
         many = (len(lines) - 1) // size
-        place = pattern.first.count(b"\n")
+        place = first.count(b"\n")
         for other in range(size):
             if other != place:
                 many = _equal(lines[other : many * size : size], fixed[other])
-        before, after = pattern.first.rpartition(b"\n")[2], pattern.last.partition(b"\n")[0]
+        before, after = first.rpartition(b"\n")[2], last.partition(b"\n")[0]
         start, end = len(before), -len(after) or None
         held = lines[place : many * size : size]
         literals = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
@@ -389,53 +601,19 @@ class Templates:
         texts = _strings(literals)
         if not texts:
             return 0
-        template.open(accumulator).extend(texts)
+        template.target.open(accumulator).extend(texts)
         self.taken += len(texts)
-        self.hit()
-        return sum(map(len, literals)) + len(literals) * pattern.size
+        self._in_vain = {}
+        return sum(map(len, literals)) + len(literals) * (len(first) + len(last))
 
 
-def _put(groups: dict[bytes, list[Template]], first: bytes, template: Template) -> None:
+def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template) -> None:
     """Add *template*, instead of one of the same part and the same bytes."""
     group = groups.setdefault(first, [])
-    same = (template.choice, template.index)
-    group[:] = [known for known in group if (known.choice, known.index) != same]
+    target = template.target
+    same = (target.choice, target.index)
+    group[:] = [known for known in group if (known.target.choice, known.target.index) != same]
     group.append(template)
-
-
-def _hole(data: bytes, key: bytes, kind: int) -> tuple[int, int, int] | None:
-    """Where the value of *key* stands in *data*; `None` if it is not there once, or is nothing that may vary."""
-    start = data.find(key)
-    if start < 0 or data.find(key, start + 1) >= 0:
-        return None
-    start += len(key)
-    while data[start : start + 1] == b" ":
-        start += 1
-    end = start
-    if data[start : start + 1] == b'"':
-        end = data.find(b'"', start + 1) + 1
-        return (start, end, kind) if end and kind == _PADDING else None
-    while data[end : end + 1].isdigit() or (kind == _PADDING and data[end : end + 1] == b"."):
-        end += 1
-    if start == end or data[end : end + 1] not in (b",", b"}", b" ", b"]"):
-        return None
-    # A 0 may still stand for "not known yet".
-    return None if kind == _PADDING and not data[start:end].strip(b"0.") else (start, end, kind)
-
-
-def _value(data: bytes, key: bytes, kind: int) -> bytes | None:
-    hole = _hole(data, key, kind)
-    return None if hole is None else data[hole[0] : hole[1]]
-
-
-def _is_padding(value: bytes) -> bool:
-    """True if *value* is one string, or a decimal number."""
-    if value[:1] != b'"':
-        return value.replace(b".", b"0", 1).isdigit() and value[-1:] != b"."
-    if value[1:-1].isalnum() and value[-1:] == b'"':
-        return True
-    _read_string(value)
-    return True
 
 
 def _strings(literals: list[bytes]) -> list[str] | None:

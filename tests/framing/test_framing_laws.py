@@ -146,7 +146,7 @@ class TestCap:
         for _ in range(100):
             framer.feed(b"x" * 100)
         assert framer.breach
-        assert not framer._reader._buffer
+        assert not framer.reader._buffer
 
 
 SLOW_SHAPES = {

@@ -18,6 +18,7 @@ from chunkfold.errors import UnknownDialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chunkfold._templates import Heard
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
@@ -47,11 +48,13 @@ class Dialect:
     differ in nothing but that string need not both be parsed.
     """
     padding_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys whose text or number says nothing, or nothing new once it was seen, and may vary in every frame."""
+    """Keys at the top whose text or number says nothing, or nothing new once it was seen, and may vary."""
     rising_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys whose number tells repeats: such frames may differ in it if it rises."""
+    """A key at the top whose number tells repeats: such frames may differ in it if it rises."""
     running_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys whose number is a running total that the latest frame settles: see `catch_up`."""
+    """Keys, or paths, of objects whose numbers are running totals that the latest frame settles: see `catch_up`."""
+    listens: ClassVar[bool] = False
+    """True where the dialect has to know every delta: see `hear`."""
     payloads: ClassVar[tuple[str, ...]] = ()
     """The names of the payloads or events that are understood, for the manual."""
 
@@ -68,8 +71,11 @@ class Dialect:
         """Write the events that *payload* means. `frame.data` is its exact text, empty if it came as an object."""
         raise NotImplementedError
 
-    def catch_up(self, payload: dict[str, Any]) -> None:
-        """Take the rising numbers and running totals of *payload*, the last of frames that were not read in full."""
+    def catch_up(self, totals: dict[str, Any]) -> None:
+        """Take the running totals of the last of frames that were not read in full."""
+
+    def hear(self, heard: list[Heard]) -> None:
+        """Take note of deltas that were written without the dialect."""
 
     def done(self) -> None:
         """The `[DONE]` that ends many server-sent streams was met."""

@@ -73,7 +73,7 @@ class Gemini(Dialect):
     name: ClassVar[str] = "gemini"
     ends_with_body: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text",)
-    running_keys: ClassVar[tuple[str, ...]] = ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+    running_keys: ClassVar[tuple[str, ...]] = ("usageMetadata", "usage_metadata", "response.usageMetadata")
     # `finishReason` as the number of the proto enumeration; the two APIs number the later ones differently.
     words: ClassVar[Mapping[str, str]] = {
         "1": "stop",
@@ -178,11 +178,9 @@ class Gemini(Dialect):
             isinstance(candidate, dict) and _field(candidate, "finishReason") for candidate in candidates
         )
 
-    def catch_up(self, payload: dict[str, Any]) -> None:
+    def catch_up(self, totals: dict[str, Any]) -> None:
         """The totals of the last chunk, where those before differed in text and totals alone."""
-        usage = _field(_unwrapped(payload), "usageMetadata")
-        if usage is not None:
-            self._usage(usage)
+        self._usage(totals)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = candidate.get("index")

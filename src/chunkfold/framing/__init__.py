@@ -36,11 +36,12 @@ class Framer:
 
     """
 
-    __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "_reader")
+    __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "reader")
 
     def __init__(self, frame_bytes: int | None = 64 << 20) -> None:
         self._frame_bytes = frame_bytes
-        self._reader: TextFramer | EventStreamFramer | None = None
+        self.reader: TextFramer | EventStreamFramer | None = None
+        """What reads the framing that was found out. It may be fed directly."""
         self._head = b""
         """Bytes that do not yet tell what the input is."""
         self._begun = False
@@ -54,22 +55,22 @@ class Framer:
         The first framing met stands, with one exception: the first bare JSON value makes it `json`,
         and whatever follows corrects that, a second value to `ndjson`.
         """
-        return None if self._reader is None else self._reader.framing
+        return None if self.reader is None else self.reader.framing
 
     @property
     def breach(self) -> LimitExceeded | None:
         """Set when a frame passed `frame_bytes`. Nothing is read after that."""
-        return None if self._reader is None else self._reader.breach
+        return None if self.reader is None else self.reader.breach
 
     @property
     def closed_array(self) -> bool:
         """Whether the input began with an array of payloads and its closing bracket was seen."""
-        return self._reader is not None and self._reader.closed_array
+        return self.reader is not None and self.reader.closed_array
 
     @property
     def idle(self) -> bool:
         """Whether nothing is buffered or half-read: the next byte begins a new frame."""
-        return not self._head if self._reader is None else self._reader.idle
+        return not self._head if self.reader is None else self.reader.idle
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Frame]:
         """
@@ -81,8 +82,8 @@ class Framer:
             data = bytes(data)
         if self._closed:
             return []
-        if self._reader is not None:
-            return self._reader.feed(data)
+        if self.reader is not None:
+            return self.reader.feed(data)
         return self._begin(self._head + data)
 
     def close(self) -> list[Frame]:
@@ -96,12 +97,12 @@ class Framer:
         self._closed = True
         head, self._head = self._head, b""
         out: list[Frame] = []
-        if self._reader is None:
+        if self.reader is None:
             if not head:
                 return out
-            self._reader = self._choose(head)
-            out = self._reader.feed(head)
-        return out + self._reader.close()
+            self.reader = self._choose(head)
+            out = self.reader.feed(head)
+        return out + self.reader.close()
 
     def _begin(self, data: bytes) -> list[Frame]:
         """Look at the first bytes; keep them while they may still be two things."""
@@ -116,8 +117,8 @@ class Framer:
         if not data or (data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES):
             return []
         self._head = b""
-        self._reader = self._choose(data)
-        return self._reader.feed(data)
+        self.reader = self._choose(data)
+        return self.reader.feed(data)
 
     def _choose(self, head: bytes) -> TextFramer | EventStreamFramer:
         if head[0] in _MAYBE_BINARY:

@@ -54,11 +54,14 @@ class EventStreamFramer:
 
     framing = "aws-eventstream"
     closed_array = False
+    has_plain_reads = False
 
-    __slots__ = ("_buffer", "_cap", "_kinds", "_need", "_over", "breach")
+    __slots__ = ("_buffer", "_cap", "_kinds", "_need", "_over", "breach", "idle")
 
     def __init__(self, frame_bytes: int | None) -> None:
         self.breach: LimitExceeded | None = None
+        self.idle = True
+        """Whether nothing is half-read."""
         self._cap = frame_bytes
         self._buffer = bytearray()
         self._need = PRELUDE_BYTES
@@ -67,11 +70,6 @@ class EventStreamFramer:
         self._kinds: dict[bytes, dict[str, str]] = {}
         """Headers that were read before: a stream has one block of them for each kind of event."""
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is half-read."""
-        return not self._buffer
-
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that *data* completes."""
         if self._over:
@@ -79,6 +77,7 @@ class EventStreamFramer:
         buffer = self._buffer
         if buffer:
             buffer += data
+            self.idle = False
             if len(buffer) < self._need:
                 return []
             data = bytes(buffer)
@@ -87,12 +86,14 @@ class EventStreamFramer:
         buffer.clear()
         if not self._over:
             buffer += data[pos:]
+        self.idle = not buffer
         return out
 
     def close(self) -> list[Frame]:
         """What is left of a message that the end of the input cut."""
         rest = bytes(self._buffer)
         self._buffer.clear()
+        self.idle = True
         return [Frame(rest, cut=True)] if rest else []
 
     def _read(self, data: bytes, out: list[Frame]) -> int:

@@ -49,6 +49,9 @@ _CLOSING = b"{]"
 class TextFramer:
     """Cuts text into frames. Never raises for what is in the bytes; a passed limit is left in `breach`."""
 
+    has_plain_reads = True
+    """A read that is one frame holds nothing but it and what separates it from the next."""
+
     __slots__ = (
         "_buffer",
         "_cap",
@@ -66,12 +69,15 @@ class TextFramer:
         "breach",
         "closed_array",
         "framing",
+        "idle",
     )
 
     def __init__(self, frame_bytes: int | None) -> None:
         self.framing: str | None = None
         self.breach: LimitExceeded | None = None
         self.closed_array = False
+        self.idle = True
+        """Whether nothing is half-read: the next byte begins a frame."""
         self._cap = sys.maxsize if frame_bytes is None else frame_bytes
         self._mode = _LINE
         self._buffer = bytearray()
@@ -93,11 +99,6 @@ class TextFramer:
         """The array now open, or closed, began at the start of the input."""
         self._out: list[Frame] = []
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is half-read: the next byte begins a frame."""
-        return self._settled and not self._skip_lf
-
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that *data* completes."""
         if _CR in data or self._skip_lf:
@@ -112,6 +113,7 @@ class TextFramer:
         elif self._settled and len(data) <= self._cap:
             pos = self._blocks(data)
             if pos == len(data):
+                self.idle = not self._skip_lf
                 out, self._out = self._out, []
                 return out
             data = data[pos:]
@@ -126,6 +128,7 @@ class TextFramer:
                 self._mode = _LINE
             self._run(data)
             self._settle()
+        self.idle = self._settled and not self._skip_lf
         out, self._out = self._out, []
         return out
 
@@ -240,8 +243,9 @@ class TextFramer:
         if end < 0:
             return 0
         out = self._out
+        first_end = data.find(b"\n")
         if data.startswith(b"data: "):
-            if data.find(b"\n") == end:
+            if first_end == end:
                 out.append(Frame(data[6:end]))
                 if self.framing != "sse":
                     self._found("sse")
@@ -252,6 +256,11 @@ class TextFramer:
                 out.extend(map(Frame, values))
                 return end + 2
         names = self._names
+        if data.startswith(b"data: ", first_end + 1) and data.find(b"\n", first_end + 7) == end:
+            name = names.get(data[:first_end])
+            if name is not None:
+                out.append(Frame(data[first_end + 7 : end], name))
+                return end + 2
         blocks = data[:end].split(b"\n\n")
         for number, block in enumerate(blocks):
             first, between, value = block.partition(b"\ndata: ")

@@ -1,0 +1,329 @@
+"""
+Reading every frame in full is the definition; templates, shapes and joined reads must mean the same.
+
+Streams are cases, recordings and made ones, with the frames between their start and their end repeated and mutated:
+other texts, other numbers, keys in another order, other types, padding, frames of other streams.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import chunkfold
+from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _templates, dialects
+from chunkfold._shapes import Shape
+from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case
+from tests.laws import assert_templates_change_nothing
+from tests.streams import cut_at, cuts, made_streams, sse
+
+SEEN = sorted(name for name in dialects.names() if dialects.get(name).delta_keys)
+
+
+def framed(body: bytes) -> list[bytes]:
+    """A body cut behind each blank line, or each line."""
+    ends = b"\r\n\r\n" if b"\r\n\r\n" in body else b"\n\n" if b"\n\n" in body else b"\n"
+    pieces = body.split(ends)
+    return [piece + ends for piece in pieces[:-1]] + [piece for piece in pieces[-1:] if piece]
+
+
+def cases():
+    for path in case_files():
+        case = load_case(path)
+        if path.parent.name in SEEN and "max_seconds" not in case:
+            yield path.parent.name, body_of(case)
+
+
+def recordings():
+    if not CORPUS.is_dir():
+        return
+    for path in sorted(CORPUS.glob("*/*/*")):
+        name = CANONICAL.get(path.parts[-3], path.parts[-3])
+        if path.suffix in (".sse", ".ndjson", ".bin") and name in SEEN and path.stat().st_size < 60_000:
+            yield name, path.read_bytes()
+
+
+STREAMS = [(name, framed(body)) for name, body in [*cases(), *recordings()] if b"data:" in body or b"\n{" in body]
+BINARY = [(name, body) for name, body in recordings() if body[:1] == b"\x00"]
+
+
+# Numbers shrink to nothing useful, but what they make is made again.
+seeds = st.integers(0, 1 << 32).map(random.Random)
+
+
+# Mutations of a frame
+
+
+def payload_in(frame: bytes):
+    """What a frame holds before its JSON, the JSON, and what comes after; `None` if there is none."""
+    start = frame.find(b"{")
+    end = frame.rfind(b"}") + 1
+    if start < 0 or b"\n" in frame[start:end]:
+        return None
+    try:
+        return frame[:start], json.loads(frame[start:end]), frame[end:]
+    except (ValueError, RecursionError):
+        return None
+
+
+def shuffled(value, rng):
+    if isinstance(value, dict):
+        keys = list(value)
+        rng.shuffle(keys)
+        return {key: shuffled(value[key], rng) for key in keys}
+    return [shuffled(item, rng) for item in value] if isinstance(value, list) else value
+
+
+def places_in(value):
+    """Every container in *value* with a key or place in it."""
+    if isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield value, key
+            yield from places_in(item)
+
+
+KEYS = {key for name in SEEN for key in dialects.get(name).delta_keys}
+TEXTS = ["x", " word", "", "é", '"', "\\", "\n", "漢", "0", "same", "<think>", "\u2028", "text", "assistant"]
+OTHERS = [None, True, False, 0, 1, 1.0, 0.0, -1, "", "x", [], {}, [1], {"a": 1}, 1 << 70, 1e300]
+
+
+def with_texts(payload, rng):
+    for holder, key in list(places_in(payload)):
+        if key in KEYS and isinstance(holder[key], str):
+            holder[key] = rng.choice(TEXTS)
+
+
+def with_numbers(payload, rng):
+    for holder, key in list(places_in(payload)):
+        if type(holder[key]) is int and isinstance(key, str) and key != "index":
+            holder[key] += rng.choice([0, 0, 1, 1, 2, 7])
+
+
+def with_other_value(payload, rng):
+    holder, key = rng.choice([*places_in(payload)] or [({"a": 0}, "a")])
+    value = holder[key]
+    alike = {int: [float(value), str(value), bool(value)] if type(value) is int and abs(value) < 1e9 else []}
+    holder[key] = copy.deepcopy(rng.choice(alike.get(type(value), []) + OTHERS))
+
+
+def with_other_key(payload, rng):
+    holders = [payload, *[holder[key] for holder, key in places_in(payload) if isinstance(holder[key], dict)]]
+    holder = rng.choice(holders)
+    if rng.random() < 0.5 and holder:
+        del holder[rng.choice(list(holder))]
+    else:
+        key = rng.choice(["obfuscation", "p", "created", "id", "item_id", "sequence_number", "usage", "x", "index"])
+        holder[key] = copy.deepcopy(rng.choice(OTHERS))
+
+
+WRITERS = [{"separators": (",", ":"), "ensure_ascii": False}, {}, {"separators": (", ", ":")}]
+
+
+def mutated(frames, rng, others):
+    """The stream with its middle repeated, each frame a little otherwise."""
+    head, tail = len(frames) // 3, len(frames) - len(frames) // 4
+    middle = (frames[head:tail] or frames) * 40
+    how = rng.sample(["texts", "numbers", "order", "value", "key", "repeat", "other", "padding", "writer"], 4)
+    rare = rng.choice([0.03, 0.3])
+    out = frames[:head]
+    writer = rng.choice(WRITERS)
+    for frame in middle[:120]:
+        found = payload_in(frame)
+        if found is None:
+            out.append(frame)
+            continue
+        before, payload, after = found
+        with_texts(payload, rng)
+        if "numbers" in how:
+            with_numbers(payload, rng)
+        if "order" in how:
+            payload = shuffled(payload, rng)
+        if "value" in how and rng.random() < rare:
+            with_other_value(payload, rng)
+        if "key" in how and rng.random() < rare:
+            with_other_key(payload, rng)
+        padding = b" " * rng.randint(0, 3) if "padding" in how else b""
+        options = rng.choice(WRITERS) if "writer" in how and rng.random() < rare else writer
+        out.append(before + json.dumps(payload, **options).encode("utf-8", "replace") + padding + after)
+        if "repeat" in how and rng.random() < rare:
+            out.append(out[-1])
+        if "other" in how and rng.random() < rare:
+            out.append(rng.choice(rng.choice(others)[1] or [b"\n"]))
+    return out + frames[tail:]
+
+
+# Fast and slow
+
+
+@given(st.sampled_from(STREAMS), seeds, cuts)
+def test_mutated_streams_mean_the_same_fast_and_slow(stream, rng, places):
+    dialect, frames = stream
+    pieces = mutated(frames, rng, STREAMS)
+    assert_templates_change_nothing(pieces, dialect)
+    assert_templates_change_nothing(pieces, "auto")
+    body = b"".join(pieces)
+    assert_templates_change_nothing(cut_at(body, places), dialect)
+
+
+@given(
+    st.sampled_from(STREAMS),
+    seeds,
+    st.sampled_from(
+        [
+            {"limits": Limits(frame_bytes=300)},
+            {"limits": Limits(stream_bytes=20_000)},
+            {"limits": Limits(tool_calls=2, parts=9)},
+            {"limits": Limits(json_depth=4)},
+            {"split_think_tags": True},
+            {"cumulative_deltas": True},
+            {"policy": Policy(orphans="drop")},
+            {"policy": Policy(choices="first")},
+        ]
+    ),
+)
+def test_options_mean_the_same_fast_and_slow(stream, rng, options):
+    dialect, frames = stream
+    options = {key: value for key, value in options.items() if key != "policy"} or options
+    pieces = mutated(frames, rng, STREAMS)
+    if "policy" in options:
+        assert snapshots(pieces, dialect, **options) == slowly(snapshots, pieces, dialect, **options)
+    else:
+        assert_templates_change_nothing(pieces, dialect, **options)
+
+
+@given(st.sampled_from(STREAMS), seeds, st.integers(1, 40))
+def test_small_reads_mean_the_same_fast_and_slow(stream, rng, size):
+    dialect, frames = stream
+    body = b"".join(mutated(frames, rng, STREAMS))[:6000]
+    assert_templates_change_nothing([body[at : at + size] for at in range(0, len(body), size)], dialect)
+
+
+def slowly(run, *args, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_templates, "_IS_SLOW", True)
+        return run(*args, **options)
+
+
+def snapshots(pieces, dialect, **options):
+    """What can be seen after each piece: with events, without, and of a saved folder."""
+    folders = [Folder(dialect, **options), Folder(dialect, **options)]
+    seen = []
+    for number, piece in enumerate(pieces):
+        try:
+            for events, folder in zip((True, False), folders, strict=True):
+                folder.feed(piece, events=events)
+        except LimitExceeded as breach:
+            return [*seen, str(breach)]
+        if number % 7 == 3:
+            seen.append([folder.snapshot().to_json() for folder in folders])
+        if number % 50 == 33:
+            folders[1] = Folder.restore(folders[1].save())
+    seen.append([folder.close().to_json() for folder in folders])
+    assert all(one == two for one, two in seen)
+    return seen
+
+
+@given(st.sampled_from(STREAMS), seeds)
+def test_snapshots_in_between_are_the_same_fast_and_slow(stream, rng):
+    dialect, frames = stream
+    pieces = mutated(frames, rng, STREAMS)
+    assert snapshots(pieces, dialect) == slowly(snapshots, pieces, dialect)
+
+
+@given(made_streams, seeds)
+def test_made_streams_mean_the_same_fast_and_slow(made, rng):
+    assert_templates_change_nothing(mutated(made.frames, rng, STREAMS), made.dialect)
+
+
+@pytest.mark.parametrize(("dialect", "body"), BINARY[:12])
+def test_binary_streams_mean_the_same_fast_and_slow(dialect, body):
+    for size in (len(body), 700, 64):
+        assert_templates_change_nothing([body[at : at + size] for at in range(0, len(body), size)], dialect)
+
+
+@pytest.mark.parametrize("tail", [b'{"a":1}\n\n', b"\n", b"data: x\n\n", b'data: {"id":"a","choices":[]}\n\n'])
+def test_a_read_that_only_ends_like_a_frame_is_no_frame(tail):
+    """Between the known beginning and the known end of a read there must be one frame and not two."""
+    frame = sse({"id": "a", "choices": [{"index": 0, "delta": {"content": "text"}}]})
+    frames = [frame.replace(b"text", f"t{number}".encode()) for number in range(100)]
+    assert_templates_change_nothing([*frames, frames[0] + tail, frames[1], tail + frames[2], *frames], "openai-chat")
+
+
+# The fast ways are taken, and can be turned off
+
+
+def frames_read_in_full(frames, dialect="openai-chat"):
+    """How many of *frames* were read in full."""
+    read = []
+    decoder = Decoder(dialect)
+    spoken = type(decoder._dialect)
+    original = spoken.decode
+
+    def decode(self, payload, frame):
+        read.append(1)
+        original(self, payload, frame)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spoken, "decode", decode)
+        for frame in frames:
+            decoder.feed(frame)
+    return len(read)
+
+
+def chat(text, **more):
+    return sse({"id": "a", "choices": [{"index": 0, "delta": {"content": text}}], **more})
+
+
+def test_templates_are_used():
+    """Else the tests above compare one thing with itself."""
+    assert frames_read_in_full([chat(f"word {number}") for number in range(100)]) <= 3
+
+
+def test_shapes_are_used():
+    rng = random.Random(1)
+    payloads = [
+        {"id": "a", "created": n, "choices": [{"index": 0, "delta": {"content": f"{n} "}}]} for n in range(1, 101)
+    ]
+    assert frames_read_in_full([sse(shuffled(payload, rng)) for payload in payloads]) <= 8
+    assert slowly(frames_read_in_full, [sse(payload) for payload in payloads]) == 100
+
+
+def test_a_shape_tells_types_apart():
+    payload = {"choices": [{"index": 1, "delta": {"content": "a"}, "x": 1.0, "y": True}]}
+    shape = Shape(payload, "a", {"content": 0}, has_address=False)
+    assert shape.read(json.dumps(payload).encode(), -1) == (None, "a")
+    for key, value in (("index", True), ("index", 1.0), ("x", 1), ("x", True), ("y", 1), ("y", None)):
+        other = json.loads(json.dumps(payload))
+        other["choices"][0][key] = value
+        assert shape.read(json.dumps(other).encode(), -1) is None, (key, value)
+
+
+@pytest.mark.parametrize(("value", "is_off"), [("1", True), ("0", False), ("", False)])
+def test_an_environment_variable_turns_the_fast_ways_off(value, is_off):
+    """`CHUNKFOLD_SLOW=1` is for bisecting: if a result changes with it, one of the fast ways is wrong."""
+    code = (
+        "from tests.test_fast_equals_slow import chat, frames_read_in_full\n"
+        "print(frames_read_in_full([chat(f'word {number}') for number in range(100)]))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "CHUNKFOLD_SLOW": value},
+        cwd=HERE.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (int(run.stdout) == 100) == is_off
+
+
+def test_all_ways_give_what_fold_gives_when_the_fast_ways_are_off():
+    frames = [chat(f"word {number}") for number in range(100)]
+    assert slowly(chunkfold.fold, iter(frames)) == chunkfold.fold(iter(frames)) == chunkfold.fold(b"".join(frames))
