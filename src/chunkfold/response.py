@@ -27,6 +27,8 @@ from chunkfold.parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from chunkfold._prefill import Prefill
+
 __all__ = [
     "Choice",
     "Diagnostic",
@@ -415,6 +417,32 @@ class Response(Value, frozen=True):
         from chunkfold import native
 
         return native.body(self)
+
+    def as_prefill(
+        self,
+        dialect: str | None = None,
+        *,
+        model: str | None = None,
+        vendor: str | None = None,
+        ask: str | None = None,
+    ) -> Prefill:
+        """
+        What goes into a request, so that the model goes on from this partial answer; docs/resilience.md has the table.
+
+        Args:
+            dialect: The dialect of the request; `None`: that of this response.
+            model: The model that is asked; `None`: that of this response.
+            vendor: Who serves it, where servers of one dialect differ; `None`: as this response shows.
+            ask: Words for a turn of the user's, such as "Go on exactly where you broke off." They are understood
+                everywhere; that the new text joins on is up to the model.
+
+        Raises:
+            CannotContinue: If there is no text yet, or the model is not known to go on. The message says what helps.
+            UnknownDialect: If no dialect has that name.
+        """
+        from chunkfold._prefill import prefill
+
+        return prefill(self, dialect, model=model, vendor=vendor, ask=ask)
 
     @staticmethod
     def from_native(body: Mapping[str, Any], dialect: str = "auto") -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from chunkfold import fold
@@ -85,7 +86,7 @@ def places(dialect: str) -> list[int]:
     """For the main dialect each boundary and the inside of each frame, for the others five places."""
     edges = boundaries(dialect)
     if dialect == MAIN:
-        return sorted({*edges, *((a + b) // 2 for a, b in zip(edges, edges[1:], strict=False))})
+        return sorted({*edges, *((a + b) // 2 for a, b in pairwise(edges))})
     size = len(body(dialect))
     quarter = min(edges, key=lambda edge: abs(edge - size // 4))
     half = min(edges, key=lambda edge: abs(edge - size // 2))

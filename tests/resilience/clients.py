@@ -63,6 +63,13 @@ class _Wire(asyncio.Protocol):
             await self.news.wait()
         return self.pieces.popleft()
 
+    async def some(self, complaint: str) -> bytes:
+        """The next piece, which has to come."""
+        data = await self.read()
+        if not data:
+            raise EOFError(complaint)
+        return data
+
 
 class Reply:
     """The head of an answer, and its content as it comes."""
@@ -100,10 +107,7 @@ class Reply:
             buffer = buffer[2:]
 
     async def _more(self) -> bytes:
-        data = await self._wire.read()
-        if not data:
-            raise EOFError("the body ended before its last chunk")
-        return data
+        return await self._wire.some("the body ended before its last chunk")
 
     def close(self) -> None:
         self._transport.abort()
@@ -117,10 +121,7 @@ async def async_get(url: str) -> Reply:
         transport.write(f"POST {parts.path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{}}".encode())
         head = b""
         while b"\r\n\r\n" not in head:
-            data = await wire.read()
-            if not data:
-                raise ConnectionResetError("the server closed the connection without an answer")
-            head += data
+            head += await wire.some("the server closed the connection without an answer")
     except BaseException:
         transport.abort()
         raise

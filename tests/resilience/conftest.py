@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -29,15 +29,15 @@ def tidy(server):
 def open_sockets() -> int:
     """The sockets of this process; 0 where that cannot be known."""
     try:
-        names = os.listdir("/proc/self/fd")
+        names = list(Path("/proc/self/fd").iterdir())
     except OSError:
         return 0
-    return sum(1 for name in names if _is_socket(f"/proc/self/fd/{name}"))
+    return sum(1 for name in names if _is_socket(name))
 
 
-def _is_socket(path: str) -> bool:
+def _is_socket(path: Path) -> bool:
     try:
-        return os.readlink(path).startswith("socket:")
+        return str(path.readlink()).startswith("socket:")
     except OSError:
         return False
 

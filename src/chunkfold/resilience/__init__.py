@@ -25,6 +25,7 @@ from chunkfold.errors import (
 from chunkfold.resilience._clock import Clock
 from chunkfold.resilience._limiters import Limiter, Permit, RateLimiter, SharedRateLimiter, TokenBucket
 from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of
+from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
 from chunkfold.resilience._settings import Attempt, Fallback, RateLimitRetry, Retry, Timeouts
 from chunkfold.resilience._streams import AsyncResilientStream, ResilientStream, astream, stream
 
@@ -44,7 +45,10 @@ __all__ = [
     "RateLimitRetry",
     "RateLimiter",
     "ResilientStream",
+    "ResumePoint",
     "Retry",
+    "SequenceGap",
+    "SequenceWatch",
     "SharedRateLimiter",
     "StreamTimeout",
     "TimeoutUnsupported",

@@ -7,6 +7,7 @@ in `_streams`, one for threads and one for tasks, do nothing but these steps, so
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -26,8 +27,9 @@ from chunkfold.errors import (
     TotalTimeout,
 )
 from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
-from chunkfold.resilience._failures import failure_of, headers_of, http_failure, response_failure
+from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
 from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
+from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
 from chunkfold.resilience._settings import Attempt, Fallback, RateLimitRetry, Retry, Timeouts
 from chunkfold.response import Response, StreamError, Usage
 
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter, Permit
-    from chunkfold.resilience._settings import AttemptKind
+    from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
+from chunkfold.resilience._settings import AttemptKind
 
 __all__ = ["CLOSE", "END", "OVERDUE", "READ", "Admit", "Connect", "Course", "Failed", "Open", "Step", "Wait"]
 
 _ERROR_BODY_BYTES = 1 << 20
+_GAP = "sequence_gap"
 
 
 # What the shells are asked to do.
@@ -119,6 +123,20 @@ class _Try:
         self.stop: MessageStop | None = None
         self.first_output: float | None = None
         self.permit: Permit | None = None
+        self.gave_before = False
+        self.is_open = True
+        """Its folder takes more: it runs, or its source broke off and the same response can be taken up again."""
+
+    def go_on(self, attempt: Attempt) -> _Try:
+        """The attempt that goes on where this one broke off."""
+        after = _Try(self.folder, attempt)
+        after.intake, after.held, after.released = self.intake, self.held, self.released
+        after.gave_before = self.has_output
+        return after
+
+    @property
+    def has_output(self) -> bool:
+        return self.gave_before or self.first_output is not None
 
 
 class Course:
@@ -134,6 +152,7 @@ class Course:
         retry: Retry | None,
         rate_limits: RateLimitRetry | None,
         fallbacks: tuple[Fallback, ...],
+        resume: Callable[[ResumePoint], Any] | None,
         limiter: Limiter | None,
         limiter_key: str,
         limiter_tokens: float,
@@ -149,6 +168,10 @@ class Course:
         self._retry = retry if retry is not None else Retry(times=0)
         self._rate_limits = rate_limits if rate_limits is not None else RateLimitRetry(times=0, escalate_after=None)
         self._fallbacks = fallbacks
+        self._resume = resume
+        self._watch = SequenceWatch()
+        self._gaps_told = 0
+        self._is_watched = False
         self._limiter = (limiter, limiter_key, limiter_tokens)
         self._options = dict(options)
         self._observers = observers
@@ -167,6 +190,9 @@ class Course:
         self._final: Response | None = None
         self._failure: BaseException | None = None
         self.over = False
+
+        # Pieces may be folded without being looked at.
+        self._may_be_plain = observers is None and resume is None
 
         # The time that is left for the step at hand.
         self.is_timed = self.timeouts.any
@@ -269,9 +295,12 @@ class Course:
         if self._final is not None:
             return
         now = self._try
-        if now is not None and now.attempt.seconds is None:
-            now.folder.finish(GeneratorExit())
-            self._settle(now, _Ending(None))
+        if now is not None and now.is_open:
+            now.is_open = False
+            with contextlib.suppress(LimitExceeded):
+                now.folder.finish(GeneratorExit())
+            if now.attempt.seconds is None:
+                self._settle(now, _Ending(None))
         self._finish(self._stands(), cancelled=True)
 
     # What can be asked at any time
@@ -298,7 +327,10 @@ class Course:
 
     def usage(self) -> Usage | None:
         """What all attempts together have cost, as far as it was reported."""
-        responses = [attempt.response for attempt in self._attempts]
+        attempts = self._attempts
+        # Of attempts that went on with one response the last one has it all.
+        kinds = [*(attempt.kind for attempt in self.attempts[1:]), "stream"]
+        responses = [attempt.response for attempt, then in zip(attempts, kinds, strict=False) if then != "resume"]
         if self._try is not None and self._try.attempt.seconds is None:
             responses.append(self._try.folder.snapshot())
         usages = [response.usage for response in responses if response is not None and response.usage is not None]
@@ -310,12 +342,20 @@ class Course:
         """Attempt after attempt, then the fallbacks."""
         failures = hits = 0
         while True:
-            ending = yield from self._attempt("stream", self._stream)
+            point = self._resume_point()
+            if point is None:
+                ending = yield from self._attempt("stream", self._stream)
+            else:
+                ending = yield from self._attempt("resume", self._resuming(point))
             failure = ending.failure
             if failure is None:
                 return self._finish(self._try)
             if not self._may_go_on(ending):
-                return self._give_up(ending)
+                if point is None or not self._may_show_again():
+                    return self._give_up(ending)
+                # It cannot be taken up again, and nothing was shown of it: another one will do.
+                self._close_open(ending)
+                continue
             if isinstance(ending.exception, TotalTimeout):
                 break
             limit = ending.rate_limit
@@ -345,8 +385,27 @@ class Course:
         yield from self._fall_back(ending)
         return None
 
+    def _resume_point(self) -> ResumePoint | None:
+        """Where the response that broke off can be taken up again, if it can."""
+        now = self._try
+        return self._watch.point if now is not None and now.is_open else None
+
+    def _resuming(self, point: ResumePoint) -> Fallback:
+        resume = self._resume
+        assert resume is not None  # noqa: S101 - without it nothing is left open
+        return msgspec.structs.replace(self._stream, connect=lambda: resume(point))
+
+    def _close_open(self, ending: _Ending) -> None:
+        """What broke off is not taken up again: fold what is left."""
+        now = self._try
+        if now is not None and now.is_open:
+            now.is_open = False
+            self._hear(now, now.folder.finish(ending.failure))
+            self._attempts[-1] = msgspec.structs.replace(self._attempts[-1], response=now.folder.snapshot())
+
     def _fall_back(self, ending: _Ending) -> Generator[Step, Any, None]:
         """Ask the fallbacks, one after the other, once each."""
+        self._close_open(ending)
         if not self._fallbacks:
             return self._give_up(ending)
         assert ending.failure is not None  # noqa: S101 - who falls back has failed
@@ -367,13 +426,22 @@ class Course:
         """One attempt, from the limiter to the end of its source."""
         name = target.name
         attempt = Attempt(len(self._attempts) + 1, kind, name, begun=self._clock.now() - self._begun)
-        now = self._try = _Try(Folder(target.dialect, **self._options), attempt)
-        now.released = not self._may_hold and self._shown is None
-        if now.released:
-            self._shown = now
+        before = self._try
+        if kind == "resume" and before is not None:
+            now = before.go_on(attempt)
+            self._watch.reconnected()
+            self._shown = now if self._shown is before else self._shown
+        else:
+            now = _Try(Folder(target.dialect, **self._options), attempt)
+            self._watch, self._gaps_told = SequenceWatch(), 0
+            self._is_watched = self._resume is not None and kind == "stream"
+            now.released = not self._may_hold and self._shown is None
+            if now.released:
+                self._shown = now
+        self._try = now
         if kind == "fallback":
-            before = len(self._attempts)
-            now.folder.note("fallback", f"answered by {name or 'the fallback'} after {before} failed attempts")
+            count = len(self._attempts)
+            now.folder.note("fallback", f"answered by {name or 'the fallback'} after {count} failed attempts")
         self._tell("on_attempt", attempt)
         limiter, key, tokens = self._limiter
         if limiter is not None:
@@ -391,7 +459,7 @@ class Course:
             if opened.is_mistake:
                 raise opened.error
             return self._end(opened.error)
-        self._is_plain = now.released and self._observers is None
+        self._is_plain = now.released and self._may_be_plain
         if opened.status is not None and opened.status >= 400:
             ending = yield from self._refused(opened)
         else:
@@ -429,7 +497,14 @@ class Course:
                 if piece.is_mistake:
                     raise piece.error
                 return self._end(piece.error)
-            self._feed(piece)
+            if not self._is_watched:
+                self._feed(piece)
+            else:
+                try:
+                    for whole in self._watch.passing(piece):
+                        self._feed(whole)
+                except SequenceGap as gap:
+                    return self._end(StreamError(type=_GAP, message=str(gap), retryable=True, origin="transport"))
             # Something that keeps coming and gives nothing is no life.
             left = self.patience()
             if left is not None and left <= 0:
@@ -445,6 +520,10 @@ class Course:
     def _feed(self, piece: Any) -> None:
         now = self._try
         assert now is not None  # noqa: S101 - nothing is read without an attempt
+        while self._gaps_told < len(self._watch.gaps):
+            first, last = self._watch.gaps[self._gaps_told]
+            now.folder.note("sequence_gap", f"events {first} to {last} never came")
+            self._gaps_told += 1
         self._hear(now, now.intake.feed(piece))
 
     def _hear(self, now: _Try, events: list[Event]) -> None:
@@ -472,7 +551,7 @@ class Course:
         if now.released:
             return
         now.released = True
-        self._is_plain = self._observers is None
+        self._is_plain = self._may_be_plain
         if self._shown is not None:
             self._waiting.append(MessageReset(0, "attempt"))
         self._shown = now
@@ -488,18 +567,26 @@ class Course:
         assert now is not None  # noqa: S101 - as in _feed
         exception = how if isinstance(how, Exception) else None
         error = how if isinstance(how, StreamError) else None
-        if exception is not None and _is_done(now.folder):
+        rest = self._watch.rest()
+        is_done = (exception is not None or self._is_watched) and _is_done(now.folder, rest)
+        if exception is not None and is_done:
             # All was said: how the connection ends is of no consequence.
             now.folder.note("lost_after_end", f"{type(exception).__name__} when the answer was complete")
             exception = None
-        if exception is not None:
+        elif exception is not None:
             error = failure_of(exception, now=self._clock.wall())
             headers = headers_of(exception)
-        else:
-            now.intake.end()
-        self._hear(now, now.folder.finish(error))
+        if is_done or not self._can_resume(now, how):
+            if rest:
+                self._hear(now, now.intake.feed(rest))
+            if error is None:
+                now.intake.end()
+            now.is_open = False
+            self._hear(now, now.folder.finish(error))
         response = now.folder.snapshot()
         failure = error or response_failure(response, invalid_calls=self._retry.invalid_calls)
+        if failure is None and now.is_open:
+            failure = TRUNCATED
         limit = None
         if failure is not None and not isinstance(exception, LimiterTimeout):
             limit = rate_limit_of(failure, headers, now=self._clock.wall())
@@ -508,9 +595,13 @@ class Course:
                 failure = msgspec.structs.replace(failure, retry_after=asked)
         ending = _Ending(failure, exception, limit)
         self._settle(now, ending)
-        if isinstance(exception, StreamTimeout):
-            exception.response = response
         return ending
+
+    def _can_resume(self, now: _Try, how: Exception | StreamError | None) -> bool:
+        """True if the response that broke off can be taken up again. A refusal to take it up says nothing about it."""
+        if not self._is_watched or self._watch.point is None or now.folder.snapshot().error is not None:
+            return False
+        return not isinstance(how, StreamError) or how.type == _GAP or now.attempt.kind == "resume"
 
     def _settle(self, now: _Try, ending: _Ending) -> None:
         """Write down what became of an attempt."""
@@ -525,15 +616,19 @@ class Course:
             rate_limit=ending.rate_limit,
         )
         self._attempts.append(now.attempt)
-        usage = response.usage
-        if now.permit is not None and usage is not None and usage.total_tokens is not None:
-            now.permit.settle(usage.total_tokens)
+        if now.permit is not None:
+            usage = response.usage
+            if now.attempt.kind == "resume":
+                now.permit.settle(0)
+            elif usage is not None and usage.total_tokens is not None:
+                now.permit.settle(usage.total_tokens)
 
     def _may_go_on(self, ending: _Ending) -> bool:
         """True if another attempt, or a fallback, is worth it and allowed."""
         failure = ending.failure
         assert failure is not None  # noqa: S101 - asked of failures alone
-        if not self._may_show_again() or isinstance(ending.exception, LimiterTimeout):
+        is_open = self._try is not None and self._try.is_open
+        if not (is_open or self._may_show_again()) or isinstance(ending.exception, LimiterTimeout):
             return False
         if ending.rate_limit is not None and ending.rate_limit.kind == "quota":
             return False
@@ -541,9 +636,7 @@ class Course:
         return failure.retryable if judged is None else judged
 
     def _may_show_again(self) -> bool:
-        now = self._try
-        shows = self._shown is not None and self._shown.first_output is not None
-        return self._retry.after_output or not (shows or (now is not None and now.first_output is not None))
+        return self._retry.after_output or not any(one and one.has_output for one in (self._shown, self._try))
 
     def _hold_limiter(self, seconds: float) -> None:
         limiter, key, _ = self._limiter
@@ -557,8 +650,9 @@ class Course:
     def _give_up(self, ending: _Ending) -> None:
         """Nothing more is tried."""
         failure = ending.exception
+        self._close_open(ending)
         self._finish(self._stands())
-        if failure is not None and hasattr(failure, "response") and getattr(failure, "response", None) is None:
+        if isinstance(failure, (StreamTimeout, RateLimitEscalation, FallbackFailed)):
             failure.response = self._final
         self._failure = failure or self._failure
 
@@ -615,12 +709,14 @@ class Course:
                 report(name)
 
 
-def _is_done(folder: Folder) -> bool:
+def _is_done(folder: Folder, rest: bytes = b"") -> bool:
     """True if the server has said that it is done, be it in a frame of which no more than the end mark is missing."""
     if folder.end_seen:
         return True
     try:
-        response = Folder.restore(folder.save()).close()
+        copy = Folder.restore(folder.save())
+        copy.feed(rest)
+        response = copy.close()
     except Exception:  # noqa: BLE001 - a limit, a policy, or what cannot be copied: then it is as it looks
         response = folder.snapshot()
     has_reasons = all(choice.finish_reason is not None for choice in response.choices)

@@ -16,7 +16,7 @@ from chunkfold.dialects._errors import status_error
 from chunkfold.resilience._rate_limits import header, retry_after
 from chunkfold.response import Response, StreamError
 
-__all__ = ["failure_of", "headers_of", "http_failure", "response_failure"]
+__all__ = ["TRUNCATED", "failure_of", "headers_of", "http_failure", "response_failure"]
 
 # Errors of connections that are no OSError: httpx and its kin, aiohttp, urllib3, requests, http.client, botocore, the
 # SDKs built on them, anyio and trio. A name stands for every class below it.
@@ -38,6 +38,12 @@ _LASTING = frozenset(
     }
 )  # fmt: skip
 
+TRUNCATED = StreamError(
+    type="truncated",
+    message="the stream ended before the server said that it was done",
+    retryable=True,
+    origin="transport",
+)
 _PASSING_STATUS = frozenset({408, 425, 429})
 
 
@@ -78,8 +84,7 @@ def response_failure(response: Response, *, invalid_calls: bool = False) -> Stre
     if response.error is not None:
         return response.error
     if response.truncated:
-        message = "the stream ended before the server said that it was done"
-        return StreamError(type="truncated", message=message, retryable=True, origin="transport")
+        return TRUNCATED
     if invalid_calls and any(not call.is_usable for choice in response.choices for call in choice.tool_calls):
         if response.finish_reason == "length":
             return None

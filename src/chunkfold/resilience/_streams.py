@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chunkfold.parts import ToolCall
     from chunkfold.policy import Policy
     from chunkfold.resilience._limiters import Limiter
+    from chunkfold.resilience._sequence import ResumePoint
     from chunkfold.resilience._settings import Attempt, Timeouts
     from chunkfold.response import Response, Usage
 
@@ -44,6 +45,7 @@ def stream(
     retry: Retry | None = _RETRY,
     rate_limits: RateLimitRetry | None = _RATE_LIMITS,
     fallback: Any = None,
+    resume: Callable[[ResumePoint], Any] | None = None,
     limiter: Limiter | None = None,
     limiter_key: str = "",
     limiter_tokens: float = 0,
@@ -79,6 +81,8 @@ def stream(
         retry: When and how often it is asked for again. `None`: never.
         rate_limits: The same for refusals for rate limits and overload. `None`: never.
         fallback: What is asked when the stream has failed for good: a callable as *connect*, a `Fallback`, or several.
+        resume: Opens the source of an OpenAI response again, behind the last event that came; for responses that run in
+            the background. What broke off then goes on, and nothing is taken back.
         limiter: Asked for room before each attempt.
         limiter_key: The key that it is asked with.
         limiter_tokens: About how many tokens the request will cost.
@@ -118,6 +122,7 @@ def astream(
     retry: Retry | None = _RETRY,
     rate_limits: RateLimitRetry | None = _RATE_LIMITS,
     fallback: Any = None,
+    resume: Callable[[ResumePoint], Any] | None = None,
     limiter: Limiter | None = None,
     limiter_key: str = "",
     limiter_tokens: float = 0,
@@ -161,6 +166,7 @@ def _course(given: dict[str, Any]) -> Course:
         retry=given["retry"],
         rate_limits=given["rate_limits"],
         fallbacks=fallbacks(given["fallback"]),
+        resume=given["resume"],
         limiter=given["limiter"],
         limiter_key=given["limiter_key"],
         limiter_tokens=given["limiter_tokens"],
@@ -521,7 +527,7 @@ def _both(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable
 def _both_async(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable[[], Any]:
     async def both() -> None:
         try:
-            waiting = close() if close is not None else None
+            waiting: Any = close() if close is not None else None
             if hasattr(waiting, "__await__"):
                 await waiting
         finally:
