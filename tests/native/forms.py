@@ -103,7 +103,8 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
     numbered = getattr(form, "NUMBERED", {})
     groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any], tuple[Any, ...]]] = {}
     for payload in payloads:
-        kind = payload.get("type")
+        delta = payload.get("delta")
+        kind = payload.get("type") or (delta.get("type") if isinstance(delta, dict) else None)
         rules = {**form.RULES, **(events.get(kind, {}) if isinstance(kind, str) else {})}
         for pattern, place, value in leaves(payload):
             rule, target = rule_for(rules, pattern)

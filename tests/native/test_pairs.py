@@ -17,13 +17,19 @@ DRAWN = {"id", "item_id", "call_id", "created", "created_at", "completed_at", "t
 DRAWN |= {"cache_read_input_tokens"}
 
 
+# Times that this server tells in one of the two only.
+NOT_IN_BOTH = {"completed_at", "timings"}
+
+
 def undrawn(value):
     """*value* with the same word for all that is drawn anew."""
     if isinstance(value, dict):
         if "cache_read_input_tokens" in value:
             # What is not read from the cache is the rest.
             value = {**value, "input_tokens": value["input_tokens"] + value["cache_read_input_tokens"]}
-        return {key: "drawn" if key in DRAWN else undrawn(item) for key, item in value.items()}
+        return {
+            key: "drawn" if key in DRAWN else undrawn(item) for key, item in value.items() if key not in NOT_IN_BOTH
+        }
     return [undrawn(item) for item in value] if isinstance(value, list) else value
 
 

@@ -34,6 +34,8 @@ DIFFERS = {
     "cohere-v2/cohere-unknown-things": "an event that is not understood has a message amid messages that are",
     "openai-completions/logprobs-of-unequal-lists": "log-probabilities are lists, objects and a number in turn",
     "openai-completions/wrong-shapes": "nothing is what the API says",
+    "gemini-interactions/interactions-older-revision": "the older revision has its deltas in another list of the body",
+    "gemini-interactions/interactions-wrong-shapes": "nothing is what the API says",
     "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",
     "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",

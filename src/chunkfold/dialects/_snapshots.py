@@ -6,7 +6,7 @@ events that come again. A snapshot confirms, fills or replaces; it never appends
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import msgspec
@@ -24,6 +24,7 @@ __all__ = ["Piece", "Sequence", "news"]
 
 # Pieces of text are joined when there are this many: short strings cost ten times their text in memory.
 _MANY = 2048
+_BLANK: Final[tuple[Any, ...]] = (None, "", [], {})
 # A jump of the numbers that is wider than this is no sequence.
 _JUMP = 10_000
 
@@ -35,6 +36,8 @@ class Piece(msgspec.Struct, eq=False):
     """The writer's slot."""
     fields: dict[str, Any] = {}
     """Further fields of the part, for the dialect to compare."""
+    place: int = 0
+    """The how-manieth of its list it is."""
     _pieces: list[str] = []
     _chunks: list[str] = []
     _cited: set[str] = set()
@@ -124,11 +127,18 @@ class Sequence:
         return False
 
 
-def news(known: dict[str, Any], given: Mapping[str, Any], own: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The fields that say something new, but for *own* ones; *known* has them then. An empty value erases nothing."""
+def news(
+    known: dict[str, Any], given: Mapping[str, Any], own: frozenset[str] = frozenset(), *, whole: bool = False
+) -> dict[str, Any]:
+    """
+    The fields that say something new, but for *own* ones (of a *whole*, for own ones with a value); *known* has them
+    then. An empty value erases nothing, and a `null` only says that there is such a field.
+    """
     new = {}
     for key, value in given.items():
-        if key not in own and value is not None:
-            if key not in known or (known[key] != value and value not in ("", [], {})):
-                known[key] = new[key] = value
+        if key in own and not (whole and value in _BLANK):
+            continue
+        before = known.get(key, known)
+        if before is known or (value is not None and (before is None or (value not in _BLANK and value != before))):
+            known[key] = new[key] = value
     return new

@@ -717,6 +717,8 @@ class Writer:
             self.errored = False
         if from_part == 0:
             self._facts = {}
+            if reason == "attempt":
+                self._extras, self._usage_raw, self._usage = {}, {}, None
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._media import base64_bytes
+from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, OWN, PART, PARTS, RESULTS, TYPES
 from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import word
 from chunkfold.parts import UnknownPart
@@ -43,50 +44,11 @@ _EVENT = frozenset(
 )  # fmt: skip
 # Fields of the response that are facts or parts of ours; all others are kept for the native body.
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
+_NONE: frozenset[str] = frozenset()
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
-# Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
-_CALLS: dict[str, tuple[str | None, bool, tuple[str, ...]]] = {
-    "function_call": (None, False, ("arguments",)), "custom_tool_call": (None, False, ("input",)),
-    "mcp_approval_request": (None, False, ("arguments",)), "computer_call": ("computer", False, ("action", "actions")),
-    "local_shell_call": ("local_shell", False, ("action",)), "shell_call": ("shell", False, ("action",)),
-    "apply_patch_call": ("apply_patch", False, ("operation",)), "mcp_call": (None, True, ("arguments",)),
-    "tool_search_call": ("tool_search", True, ("arguments",)), "mcp_list_tools": ("mcp_list_tools", True, ()),
-    "web_search_call": ("web_search", True, ("action",)), "file_search_call": ("file_search", True, ("queries",)),
-    "code_interpreter_call": ("code_interpreter", True, ("code",)), "program": ("program", True, ("code",)),
-    "image_generation_call": ("image_generation", True, ()),
-}  # fmt: skip
-_AS_TEXT = ("arguments", "input")
-# Calls without a call id: their results, if any, answer the item's id.
-_BY_ITEM_ID = ("mcp_", "web_search", "file_search", "code_interpreter", "image_generation")
-_TYPES = {"function_call": "function", "custom_tool_call": "custom"}
-
-# The JSON before an input that streams as plain text; and of one that comes whole, which is written if it never does,
-# so that the call cannot be run.
-_OPENINGS = {
-    "code_interpreter_call": '{"code":"', "program": '{"code":"', "shell_call": '{"commands":["',
-    "apply_patch_call": '{"diff":"', "computer_call": "{", "local_shell_call": "{", "tool_search_call": "{",
-}  # fmt: skip
-
-# Items that are results, and the field that holds the result.
-_RESULTS = {f"{kind}_output": "output" for kind in _CALLS} | {"tool_search_output": "tools", "program_output": "result"}
-
-# Fields of items and of their parts that have a place of their own; the others are extras of the part.
-_OWN: dict[str, frozenset[str]] = {
-    "message": frozenset({"type", "id", "role", "content"}),
-    "reasoning": frozenset({"type", "summary", "content", "encrypted_content", "signature"}),
-    **{kind: frozenset({"type", "name", "call_id", *fields}) for kind, (_, _, fields) in _CALLS.items()},
-    **{kind: frozenset({"type", "call_id", field}) for kind, field in _RESULTS.items()},
-}
-_PART = frozenset({"type", "text", "refusal", "annotations"})
 _PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
-
-# Parts of items: the list that they stand in, their kind, the field of their text.
-_PARTS: dict[str, tuple[str, Kind, str]] = {
-    "output_text": ("content", "text", "text"), "refusal": ("content", "refusal", "refusal"),
-    "reasoning_text": ("content", "reasoning", "text"), "summary_text": ("summary", "reasoning", "text"),
-}  # fmt: skip
 
 
 class _Item(msgspec.Struct, eq=False):
@@ -111,6 +73,10 @@ class _Item(msgspec.Struct, eq=False):
     # By command of a shell: those that have begun, and what they printed, in pieces by stream or as the list of it.
     commands: set[int] = set()
     outputs: dict[int, Any] = {}
+
+    def parts(self, family: str) -> int:
+        """How many parts came in one of its lists."""
+        return sum(1 for listed, _, _ in self.pieces if listed == family)
 
 
 class OpenAIResponses(Dialect):
@@ -169,7 +135,7 @@ class OpenAIResponses(Dialect):
                 for out in item.outputs.values():
                     content += out if isinstance(out, list) else [{name: "".join(out[name]) for name in out}]
                 self.w.update(item.first.slot, extra={"content": content})
-            elif item.kind in _CALLS and not item.done and not item.first.text():
+            elif item.kind in CALLS and not item.done and not item.first.text():
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
                     self._finish(item, item.given, b"")
@@ -180,13 +146,16 @@ class OpenAIResponses(Dialect):
         """What is no event that we know: a whole response, an error, something new."""
         kind = payload.get("type") or frame.event
         if payload.get("object") == "response":
+            self.w.whole()
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := error_in(payload) if payload.get("type") else error_body(payload)) is not None:
             self._tell(error)
         else:
-            self.w.unknown(word(kind), payload)
+            # Not named like an item of that type, which has its place in the output.
+            name = word(kind)
+            self.w.unknown(name if name.startswith("response.") else f"event.{name}", payload)
 
     def _is_repeat(self, kind: str, payload: dict[str, Any]) -> bool:
         """True if what must not be taken twice comes again. Snapshots that come again do no harm."""
@@ -225,7 +194,8 @@ class OpenAIResponses(Dialect):
         said = status if isinstance(status, str) and status in _ENDS else said
         if (error or said == "failed") and self._told is None:
             self._tell(read_error(error))
-        self.w.extra(("error",), error)
+        if error:
+            self.w.extra(("error",), error)
         if status in ("in_progress", "queued") and len(path) == 1:
             return  # a response that runs in the background, fetched before its end
         details = response.get("incomplete_details")
@@ -239,6 +209,10 @@ class OpenAIResponses(Dialect):
         self.w.message(id=response.get("id"), model=response.get("model"), created=response.get("created_at"))
         self.w.usage(response.get("usage"))
         self.w.extras(response, _RESPONSE)
+        self.w.blanks(response, ("output",))
+        self.w.unsaid(response, "id", "model")
+        if response.get("created_at") is not None and not self.w.knows("created"):
+            self.w.extra(("created_at",), response["created_at"])
 
     def _output(self, output: Any, frame: Frame, *path: str) -> None:
         """The items of the whole response: those that came before are confirmed, of the others this is all."""
@@ -260,7 +234,7 @@ class OpenAIResponses(Dialect):
             taken.add(item.number)
             while waiting.get(kind) and waiting[kind][-1].number in taken:
                 waiting[kind].pop()
-            if texts is None and kind in _CALLS:
+            if texts is None and kind in CALLS:
                 raw = _json.raw_at(frame.data, *path) if isinstance(output, list) else None
                 texts = msgspec.json.decode(raw or "[]", type=list[msgspec.Raw])
             self._finish(item, given, bytes(texts[place]) if texts else b"")
@@ -306,18 +280,21 @@ class OpenAIResponses(Dialect):
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> _Item:
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = _kind(given), len(self._items), _number(payload, "output_index")
-        item = _Item(kind, number, number if index is None else index, _OPENINGS.get(kind))
+        item = _Item(kind, number, number if index is None else index, OPENINGS.get(kind))
         self._items.append(item)
         self._found.clear()
         self._last[kind] = item
         if index is not None:
             self._placed[index, kind] = item
         self._name(item, given)
-        extra = {"output_index": item.place, **news(item.fields, given, _OWN.get(kind, frozenset()))}
-        if kind in _CALLS:
+        extra = {
+            "output_index": item.place,
+            **news(item.fields, given, OWN.get(kind, _NONE), whole=kind == "reasoning"),
+        }
+        if kind in CALLS:
             self._open_call(item, given, extra)
-        elif kind in _RESULTS:
-            self._start(item, "server_tool_result", extra, id=item.call_id)
+        elif kind in RESULTS:
+            self._start(item, "server_tool_result", {**extra, "type": kind}, id=item.call_id)
         elif kind == "reasoning":
             # A part even if no text comes: it has the encrypted reasoning, which is to be sent back.
             self._start(item, "reasoning", extra)
@@ -350,14 +327,16 @@ class OpenAIResponses(Dialect):
     def _take(self, item: _Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
         """What an item says when it is added or done."""
         self._name(item, given)
-        if item.kind not in _OWN:
+        if item.kind not in OWN:
             if whole and (not item.done or given != item.value):
                 item.value = given
                 self.w.replace(item.first.slot, UnknownPart(item.kind, given))
             return
         if whole and "status" not in given and item.fields.get("status") not in (None, *_ENDS):
             given = {**given, "status": "completed"}  # llama.cpp says so only where it does not stream
-        fields = news(item.fields, given, _OWN[item.kind])
+        if "id" in item.fields:
+            given = {**given, "id": item.fields["id"]}  # the first one stands
+        fields = news(item.fields, given, OWN[item.kind], whole=whole or item.kind == "reasoning")
         if item.first is not None:
             self.w.update(item.first.slot, extra=fields)
         if item.kind == "message":
@@ -365,14 +344,16 @@ class OpenAIResponses(Dialect):
             self._list(item, given.get("content") if whole or not item.pieces else None, "output_text")
         elif item.kind == "reasoning":
             # The encrypted form replaces: the first one is a shorter draft.
-            fields = news(item.fields, {"encrypted": given.get("encrypted_content") or None})
+            encrypted = given.get("encrypted_content")
+            fields = news(item.fields, {"encrypted": encrypted} if encrypted else {})
             self.w.update(item.first.slot, signature=given.get("signature"), extra=fields)
             if whole or not item.pieces:
                 self._list(item, given.get("summary"), "summary_text")
                 self._list(item, given.get("content"), "reasoning_text")
-        elif item.kind in _RESULTS:
-            failed = True if given.get("status") == "failed" else None
-            fields = news(item.fields, {"content": given.get(_RESULTS[item.kind]), "is_error": failed})
+        elif item.kind in RESULTS:
+            content, failed = given.get(RESULTS[item.kind]), given.get("status") == "failed"
+            told = {"content": content} if content is not None else {}
+            fields = news(item.fields, {**told, "is_error": True} if failed else told)
             fresh = {} if item.first.slot.id else {"id": item.call_id}
             item.first.slot.id = item.call_id
             self.w.update(item.first.slot, extra=fields, **fresh)
@@ -385,11 +366,11 @@ class OpenAIResponses(Dialect):
         """The parts of an item whole: the n-th of its kind is the n-th that came."""
         came: dict[Kind, list[Piece]] = {}
         for (family, kind, _), piece in item.pieces.items():
-            if family == _PARTS[default][0]:
+            if family == PARTS[default][0]:
                 came.setdefault(kind, []).append(piece)
         for place, given in enumerate(listed if isinstance(listed, list) else [listed] if listed else ()):
             if not isinstance(given, (dict, str)):
-                self.w.extra(("output", item.place, _PARTS[default][0], place), given)
+                self.w.extra(("output", item.place, PARTS[default][0], place), given)
                 continue
             part = given if isinstance(given, dict) else {"type": default, "text": given}
             family, kind, _ = _part_row(part, default)
@@ -407,29 +388,28 @@ class OpenAIResponses(Dialect):
             if is_done or not piece.text():
                 self._take_part(item, part, default, piece)
             if is_done:
-                self._keep(item, piece, {"status": payload.get("status")})
+                self._keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
                 self.w.stop(piece.slot)
 
     def _take_part(self, item: _Item, part: dict[str, Any], default: str, piece: Piece) -> None:
         """A part whole, or as it is at its start."""
-        _, kind, field = _part_row(part, default)
+        family, kind, field = _part_row(part, default)
         if kind != "unknown":
             piece.state(self.w, part.get(field))
             piece.cite(self.w, part.get("annotations"))
             piece.logprobs(self.w, part.get("logprobs"), whole=True)
-            self._keep(item, piece, part)
+            self._keep(item, family, piece, part)
         elif part != piece.fields:
             piece.fields = part
-            self.w.replace(piece.slot, UnknownPart(word(part.get("type"), default=default), part))
+            self.w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
 
-    def _keep(self, item: _Item, piece: Piece, part: dict[str, Any]) -> None:
-        """Further fields of a part. A refusal has no place for them."""
-        fields = news(piece.fields, part, _PART)
-        if piece.slot.kind != "refusal":
-            self.w.update(piece.slot, extra=fields)
-        else:
-            for key, value in fields.items():
-                self.w.extra(("output", item.place, "content", piece.slot.number, key), value)
+    def _keep(self, item: _Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
+        """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
+        fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
+        if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
+            fields["annotations"] = cited  # a part has each once
+        for key, value in fields.items():
+            self.w.extra(("output", item.place, family, piece.place, key), value)
 
     def _piece(self, item: _Item, family: str, kind: Kind, place: int) -> Piece:
         """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
@@ -450,7 +430,8 @@ class OpenAIResponses(Dialect):
             if leads:
                 item.first = piece
             elif kind == "refusal":
-                self.w.extra(("output", item.place, "content", place, "type"), "refusal")
+                self.w.extra(("output", item.place, "content", item.parts(family), "type"), "refusal")
+        piece.place = item.parts(family)
         item.pieces[key] = piece
         return piece
 
@@ -483,7 +464,7 @@ class OpenAIResponses(Dialect):
     # Calls
 
     def _open_call(self, item: _Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
-        name, on_server, _ = _CALLS[item.kind]
+        name, on_server, _ = CALLS[item.kind]
         if item.kind == "tool_search_call":
             on_server = given.get("execution") != "client"
         elif item.kind == "shell_call":
@@ -491,8 +472,8 @@ class OpenAIResponses(Dialect):
             on_server = isinstance(place, dict) and word(place.get("type")).startswith("container")
         extra["index"] = extra.pop("output_index")
         kind: Kind = "server_tool_call" if on_server else "tool_call"
-        id_ = item.call_id or (item.id if item.kind.startswith(_BY_ITEM_ID) else None)
-        tool, name = _TYPES.get(item.kind, item.kind), _text(given.get("name")) or name
+        id_ = item.call_id or (item.id if item.kind.startswith(BY_ITEM_ID) else None)
+        tool, name = TYPES.get(item.kind, item.kind), _text(given.get("name")) or name
         self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
         self._last_call = item
 
@@ -501,16 +482,20 @@ class OpenAIResponses(Dialect):
         fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
         slot.id, slot.name = id_ or slot.id, name or slot.name
         self.w.update(slot, **fresh)
-        field = next((field for field in _CALLS[item.kind][2] if given.get(field)), None)
+        field = next((field for field in CALLS[item.kind][2] if given.get(field)), None)
         if field is None:
             return
         value = given[field]
+        form = {"$field": field} if field != CALLS[item.kind][2][0] else {}
+        if field in AS_TEXT and not isinstance(value, str):
+            form["$form"] = "object"
+        self.w.update(slot, extra=news(item.fields, form))
         if not whole and not item.first.text():
             self._begin_input(item, field, value)
         elif whole and value != item.value:
             item.value = value
             text = _arguments(field, value, data, *path)
-            if given.get("status") == "incomplete" and field not in _AS_TEXT and slot.kind == "tool_call":
+            if given.get("status") == "incomplete" and field not in AS_TEXT and slot.kind == "tool_call":
                 # The limit cut what the model wrote, and the server closed the object: it must not be run.
                 text = text.rstrip().removesuffix("}")
             item.first.state(self.w, text)
@@ -527,7 +512,7 @@ class OpenAIResponses(Dialect):
 
     def _write_input(self, item: _Item, text: str) -> None:
         """More of an input. Plain text is written as the inside of a JSON string."""
-        if item.kind in _OPENINGS:
+        if item.kind in OPENINGS:
             text = (item.opening or "") + _json.encode(text)[1:-1]
             item.opening = None
         item.first.delta(self.w, text)
@@ -535,7 +520,7 @@ class OpenAIResponses(Dialect):
     def _input_item(self, payload: dict[str, Any]) -> _Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
         kind, index = _INPUTS[payload["type"]][1], _number(payload, "output_index")
-        placed = () if index is None else (self._placed.get((index, call)) for call in _CALLS)
+        placed = () if index is None else (self._placed.get((index, call)) for call in CALLS)
         found = self._find(payload, kind) or next(filter(None, placed), None)
         last = None if payload.get("item_id") else self._last_call
         return found or (last if last is not None and not last.done else self._item(payload, kind))
@@ -549,7 +534,7 @@ class OpenAIResponses(Dialect):
         elif value:
             item = self._input_item(payload)
             self._take_call(item, {"name": payload.get("name")}, b"", whole=False)
-            is_text = item.kind in _OPENINGS
+            is_text = item.kind in OPENINGS
             whole = _json.encode({**item.rest, field: value}) if is_text else _arguments(field, value, frame.data)
             item.first.state(self.w, whole)
 
@@ -571,7 +556,8 @@ class OpenAIResponses(Dialect):
         _, kind, status = payload["type"].split(".")
         given = {"status": status}
         if status == "partial_image":
-            given = {"result": payload.get("partial_image_b64"), **{name: payload.get(name) for name in _PREVIEW}}
+            given = {name: payload[name] for name in _PREVIEW if name in payload}
+            given["result"] = payload.get("partial_image_b64")
         item = self._item(payload, kind)
         if not item.done:
             self.w.update(item.first.slot, extra=news(item.fields, given))
@@ -629,15 +615,15 @@ def _number(payload: dict[str, Any], key: str) -> int | None:
 
 def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
     """The list, the kind and the field of a part, by its type or, if it has none, as is usual there."""
-    return _PARTS.get(word(part.get("type"), default=default), (_PARTS[default][0], "unknown", ""))
+    return PARTS.get(word(part.get("type"), default=default), (PARTS[default][0], "unknown", ""))
 
 
 def _arguments(field: str, value: Any, data: bytes, *path: str) -> str:
     """The argument text of an input: text and objects as they are, else an object with the field in it."""
-    if isinstance(value, str) and field in _AS_TEXT:
+    if isinstance(value, str) and field not in ("code", "queries"):
         return value
     text = (_json.raw_at(data, *path, field) if data else None) or _json.encode(value)
-    return text if isinstance(value, dict) or field in _AS_TEXT else f'{{"{field}":{text}}}'
+    return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
 
 
 def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:

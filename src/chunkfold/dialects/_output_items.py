@@ -1,0 +1,50 @@
+"""The output items of OpenAI Responses: which are calls, results and lists of parts, and which field holds what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chunkfold.parts import Kind
+
+__all__ = ["AS_TEXT", "BY_ITEM_ID", "CALLS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES"]
+
+# Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
+CALLS: dict[str, tuple[str | None, bool, tuple[str, ...]]] = {
+    "function_call": (None, False, ("arguments",)), "custom_tool_call": (None, False, ("input",)),
+    "mcp_approval_request": (None, False, ("arguments",)), "computer_call": ("computer", False, ("action", "actions")),
+    "local_shell_call": ("local_shell", False, ("action",)), "shell_call": ("shell", False, ("action",)),
+    "apply_patch_call": ("apply_patch", False, ("operation",)), "mcp_call": (None, True, ("arguments",)),
+    "tool_search_call": ("tool_search", True, ("arguments",)), "mcp_list_tools": ("mcp_list_tools", True, ()),
+    "web_search_call": ("web_search", True, ("action",)), "file_search_call": ("file_search", True, ("queries",)),
+    "code_interpreter_call": ("code_interpreter", True, ("code",)), "program": ("program", True, ("code",)),
+    "image_generation_call": ("image_generation", True, ()),
+}  # fmt: skip
+AS_TEXT = ("arguments", "input")
+# Calls without a call id: their results, if any, answer the item's id.
+BY_ITEM_ID = ("mcp_", "web_search", "file_search", "code_interpreter", "image_generation")
+TYPES = {"function_call": "function", "custom_tool_call": "custom"}
+
+# The JSON before an input that streams as plain text; and of one that comes whole, which is written if it never does,
+# so that the call cannot be run.
+OPENINGS = {
+    "code_interpreter_call": '{"code":"', "program": '{"code":"', "shell_call": '{"commands":["',
+    "apply_patch_call": '{"diff":"', "computer_call": "{", "local_shell_call": "{", "tool_search_call": "{",
+}  # fmt: skip
+
+# Items that are results, and the field that holds the result.
+RESULTS = {f"{kind}_output": "output" for kind in CALLS} | {"tool_search_output": "tools", "program_output": "result"}
+
+# Fields of items and of their parts that have a place of their own; the others are extras of the part.
+OWN: dict[str, frozenset[str]] = {
+    "message": frozenset({"type", "id", "role", "content"}),
+    "reasoning": frozenset({"type", "summary", "content", "encrypted_content", "signature"}),
+    **{kind: frozenset({"type", "name", "call_id", *fields}) for kind, (_, _, fields) in CALLS.items()},
+    **{kind: frozenset({"type", "call_id", field}) for kind, field in RESULTS.items()},
+}
+PART = frozenset({"type", "text", "refusal", "annotations"})
+# Parts of items: the list that they stand in, their kind, the field of their text.
+PARTS: dict[str, tuple[str, Kind, str]] = {
+    "output_text": ("content", "text", "text"), "refusal": ("content", "refusal", "refusal"),
+    "reasoning_text": ("content", "reasoning", "text"), "summary_text": ("summary", "reasoning", "text"),
+}  # fmt: skip

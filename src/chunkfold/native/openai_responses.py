@@ -1,0 +1,395 @@
+"""
+The native body of `openai-responses`: a `response`, whose output is rebuilt from the parts.
+
+The parts of one message, or of the reasoning between two items, make one item; every other item is a part. Fields of an
+item are in the `extra` of its part, or of its first text; those of a part of an item, and all of items without a part
+that could hold them, are in `response.extra` under `output`, at their place. The closing event's own list is not looked
+at: it may have fewer items, or none, or never come.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from chunkfold import _json
+from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, RESULTS, TYPES
+from chunkfold.native._build import (
+    APPEND,
+    FIRST,
+    TRANSPORT,
+    Rule,
+    add_unknown,
+    arguments_of,
+    copied,
+    error_of,
+    extra_of,
+    fields,
+    fill,
+    is_whole,
+    item_of,
+    usage_of,
+)
+from chunkfold.parts import AudioPart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from chunkfold.parts import Part
+    from chunkfold.response import Message, Response
+
+__all__ = ["RULES", "body", "request"]
+
+RULES: Mapping[str, Rule] = {
+    # Of every event.
+    "type": TRANSPORT,
+    "sequence_number": TRANSPORT,
+    "obfuscation": TRANSPORT,  # padding against guessing by size
+    "stream_id": TRANSPORT,
+    # Where an event belongs: the items and their parts are in lists.
+    "output_index": TRANSPORT,
+    "content_index": TRANSPORT,
+    "summary_index": TRANSPORT,
+    "annotation_index": TRANSPORT,
+    "command_index": TRANSPORT,
+    "item_id": TRANSPORT,
+    # Of a preview of a picture, whose item has the final one.
+    "partial_image_index": TRANSPORT,
+    "partial_image_b64": TRANSPORT,
+    "size": TRANSPORT,
+    "quality": TRANSPORT,
+    "background": TRANSPORT,
+    "output_format": TRANSPORT,
+    # Pieces, and what restates them; the items have them whole.
+    "delta": APPEND,
+    "text": APPEND,
+    "refusal": APPEND,
+    "arguments": APPEND,
+    "input": APPEND,
+    "code": APPEND,
+    "diff": APPEND,
+    "command": APPEND,
+    "output": APPEND,
+    "id": FIRST,
+    "model": FIRST,
+    "created_at": FIRST,
+    "name": Rule("extend", "output[].name"),
+    "logprobs": APPEND,
+    "annotation": Rule("extend", "output[].content[].annotations[]"),
+    "part": TRANSPORT,  # restated by its item
+    "status": TRANSPORT,  # of a part, restated by its item
+    "item": Rule("last", "output[]"),
+    "item.id": Rule("first", "output[].id"),  # some servers draw another one for each event
+    "item.call_id": Rule("first", "output[].call_id"),
+    "item.arguments": APPEND,
+    "item.input": APPEND,
+    "item.code": APPEND,
+    "item.action": Rule("append", "output[].action"),
+    "item.operation": Rule("append", "output[].operation"),
+    "item.content": APPEND,
+    "item.content[]": Rule("extend", "output[].content[]"),
+    "item.content[].text": APPEND,
+    "item.summary[]": Rule("extend", "output[].summary[]"),
+    "item.summary[].text": APPEND,
+    "response": Rule("last", "$"),
+    "response.id": Rule("first", "id"),
+    "response.model": Rule("first", "model"),
+    "response.created_at": Rule("first", "created_at"),
+    "response.status": APPEND,  # the closing event's own name goes before an older status
+    "response.output[]": Rule("extend", "output[]"),
+    "response.output[].id": Rule("append", "output[].id"),
+    "response.output[].call_id": Rule("append", "output[].call_id"),
+    # The first error that was told stands.
+    "error": FIRST,
+    "message": Rule("first", "error.message"),
+    "param": Rule("first", "error.param"),
+    "response.error": Rule("first", "error"),
+}
+
+# The fields of an event that say where in the lists of the body its own fields belong.
+NUMBERED: Mapping[str, str] = {"item": "output_index"}
+
+# What a response has whose closing event never came.
+DEFAULTS: Mapping[str, Any] = {"object": "response"}
+_CLOSED = ("action", "actions", "operation")
+_STATUS = ("completed", "incomplete", "failed", "cancelled")
+
+
+class _Item:
+    """An output item in the making."""
+
+    __slots__ = ("index", "kind", "lists", "out", "parts")
+
+    def __init__(self, kind: str, index: int | None) -> None:
+        self.kind = kind
+        self.index = index
+        self.out: dict[str, Any] = {}
+        self.parts: list[Part] = []
+        # The parts of its lists, as they are in the body.
+        self.lists: dict[str, list[Any]] = {}
+
+
+def body(response: Response) -> dict[str, Any]:
+    """The `response` that was not streamed."""
+    extra = response.extra
+    out = fields(extra, ("output",))
+    told = error_of(response)
+    if told is not None:
+        kept, error = out.get("error"), _error(told)
+        if isinstance(kept, dict) and isinstance(error, dict) and kept.get("message") == error.get("message"):
+            error = {**error, **kept}
+        out["error"] = error
+    parts = response.parts
+    if told is not None and not parts and response.id is None and "output" not in extra:
+        return told
+    if not is_whole(response):
+        out = {**DEFAULTS, **out}
+        _add_status(out, response.native_finish_reason)
+    fill(out, id=response.id, model=response.model, created_at=response.created, usage=usage_of(response.usage))
+    out.setdefault("object", "response")
+    out["output"] = _output(parts, extra_of(extra, "output"), response.logprobs)
+    add_unknown(out, [part for part in parts if _is_event(part)])
+    return out
+
+
+def _error(told: dict[str, Any]) -> Any:
+    """The error of a response. The event that tells one has its fields beside its type, or in a field of that name."""
+    if "error" in told:
+        return told["error"]
+    return {key: value for key, value in told.items() if key not in ("type", "sequence_number")} or told
+
+
+def _add_status(out: dict[str, Any], said: str | None) -> None:
+    """The status, as the closing event said it or as its name does."""
+    if said is None:
+        out.setdefault("status", "in_progress")
+    elif out.get("status") not in _STATUS:
+        out["status"] = said if said in _STATUS else "incomplete"
+        if said not in _STATUS:
+            out["incomplete_details"] = {**(out.get("incomplete_details") or {}), "reason": said}
+
+
+def _is_event(part: Part) -> bool:
+    """True for an event that was not understood, which is no item of the output."""
+    if not isinstance(part, UnknownPart):
+        return False
+    return part.name.startswith(("event.", "response.")) or not isinstance(part.payload, dict)
+
+
+def _output(parts: Iterable[Part], kept: dict[str, Any], logprobs: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    items = _items(parts, kept)
+    known = [item.index for item in items if item.index is not None]
+    for key, extra in kept.items():
+        # An item without parts: an empty message.
+        if key.isdecimal() and int(key) not in known and "type" in extra:
+            items.append(_Item(extra["type"], int(key)))
+    if len(known) == len(set(known)) and all(item.index is not None for item in items):
+        items.sort(key=lambda item: item.index or 0)
+    built = [_build(item, kept) for item in items]
+    _spread_logprobs(built, logprobs)
+    return built
+
+
+def _items(parts: Iterable[Part], kept: dict[str, Any]) -> list[_Item]:
+    """The items of *parts*, in order of their first part."""
+    items: list[_Item] = []
+    refusals = _refusals(kept)
+    for part in parts:
+        if _is_event(part):
+            continue
+        extra = item_of(part)
+        kind = _kind(part)
+        index = extra.get("output_index") if not isinstance(part, ToolCall) else part.index
+        if isinstance(part, RefusalPart):
+            index = next(refusals, None)
+        index = index if isinstance(index, int) else None
+        item = _open_item(items, part, kind, index)
+        if item is None:
+            item = _Item(kind, index)
+            items.append(item)
+        item.parts.append(part)
+    return items
+
+
+def _kind(part: Part) -> str:
+    """The type of the item that a part stands in."""
+    if isinstance(part, ReasoningPart) or (isinstance(part, UnknownPart) and part.name.startswith("summary.")):
+        return "reasoning"
+    if isinstance(part, (TextPart, RefusalPart, AudioPart)):
+        return "message"
+    return "message" if isinstance(part, UnknownPart) and part.name.startswith("content.") else ""
+
+
+def _open_item(items: list[_Item], part: Part, kind: str, index: int | None) -> _Item | None:
+    """The item that a part goes on, if it does: of the same place and, where both have one, of the same id."""
+    for item in reversed(items) if kind else ():
+        if item.kind == kind and (item.index == index or index is None):
+            id_ = part.id if isinstance(part, TextPart) else item_of(part).get("id")
+            known = next((_id_of(other) for other in item.parts if _id_of(other)), None)
+            if id_ is None or known is None or id_ == known:
+                return item if index is not None or item is items[-1] else None
+            return None
+        if index is None:
+            return None
+    return None
+
+
+def _id_of(part: Part) -> Any:
+    return part.id if isinstance(part, TextPart) else item_of(part).get("id")
+
+
+def _refusals(kept: dict[str, Any]) -> Iterator[int]:
+    """The places of the items that refusals stand in, one for each: a refusal cannot say so itself."""
+    for key in sorted((key for key in kept if key.isdecimal()), key=int):
+        content = extra_of(kept, key, "content")
+        for place in sorted(place for place in content if place.isdecimal()):
+            if isinstance(content[place], dict) and content[place].get("type") == "refusal":
+                yield int(key)
+
+
+def _build(item: _Item, kept: dict[str, Any]) -> dict[str, Any]:
+    if not item.kind:
+        return _single(item.parts[0])
+    extra = kept.get(str(item.index)) if item.index is not None else None
+    extra = extra if isinstance(extra, dict) else {}
+    out: dict[str, Any] = {"type": item.kind, **fields(extra, ("content", "summary"))}
+    for name in ("content", "summary"):
+        if name in extra and not isinstance(extra[name], dict):
+            out[name] = copied(extra[name])
+    for part in item.parts:
+        if isinstance(part, (TextPart, ReasoningPart)):
+            out |= fields(part.extra, ("output_index",))
+            fill(out, phase=part.phase, id=part.id) if isinstance(part, TextPart) else fill(
+                out, encrypted_content=part.encrypted, signature=part.signature
+            )
+    if item.kind == "message":
+        out.setdefault("role", "assistant")
+    for name, listed in _lists(item, extra).items():
+        if listed or name not in out:
+            out[name] = listed
+    return out
+
+
+def _lists(item: _Item, extra: dict[str, Any]) -> dict[str, list[Any]]:
+    """The lists of an item, each part with the further fields that are kept at its place."""
+    lists: dict[str, list[Any]] = {"content": []} if item.kind == "message" else {}
+    for part in item.parts:
+        name, built = _part(part)
+        if built is None:
+            continue
+        listed = lists.setdefault(name, [])
+        kept = extra_of(extra, name)
+        while str(len(listed)) in kept and not isinstance(kept[str(len(listed))], dict):
+            listed.append(copied(kept[str(len(listed))]))
+        further = kept.get(str(len(listed)))
+        if isinstance(built, dict) and isinstance(further, dict) and not isinstance(part, UnknownPart):
+            built = {**fields(further), **built}
+            if ("annotations" in further and not built.get("annotations")) or further.get("annotations"):
+                built["annotations"] = copied(further["annotations"])
+        listed.append(built)
+    for name in ("content", "summary"):
+        kept = extra_of(extra, name)
+        listed = lists.get(name, [])
+        while str(len(listed)) in kept and not isinstance(kept[str(len(listed))], dict):
+            lists[name] = listed = [*listed, copied(kept[str(len(listed))])]
+    return lists
+
+
+def _part(part: Part) -> tuple[str, Any]:
+    """The list that a part stands in, and what it is there; `None` for reasoning that is all in its item."""
+    if isinstance(part, TextPart):
+        out: dict[str, Any] = {"type": "output_text", "text": part.text}
+        if part.annotations:
+            out["annotations"] = copied(part.annotations)
+        return "content", out
+    if isinstance(part, RefusalPart):
+        return "content", {"type": "refusal", "refusal": part.text}
+    if isinstance(part, AudioPart):
+        data = base64.b64encode(part.data or b"").decode()
+        return "content", {"type": "output_audio", "data": data, "transcript": part.transcript or ""}
+    if isinstance(part, UnknownPart):
+        return part.name.partition(".")[0], copied(part.payload)
+    if not isinstance(part, ReasoningPart) or not part.text:
+        return "", None
+    return ("summary", _text("summary_text", part)) if part.summary else ("content", _text("reasoning_text", part))
+
+
+def _text(kind: str, part: ReasoningPart) -> dict[str, Any]:
+    return {"type": kind, "text": part.text}
+
+
+def _spread_logprobs(items: list[dict[str, Any]], logprobs: Sequence[Any]) -> None:
+    """Give the log-probabilities to the text, where its end, which states them, never came."""
+    texts = [
+        part
+        for item in items
+        if item.get("type") == "message" and isinstance(item.get("content"), list)
+        for part in item["content"]
+        if isinstance(part, dict) and part.get("type") == "output_text"
+    ]
+    if logprobs and texts and not any(part.get("logprobs") for part in texts):
+        texts[0]["logprobs"] = copied(logprobs)
+
+
+def _single(part: Part) -> dict[str, Any]:
+    """An item that is one part."""
+    build = _ITEMS.get(type(part))
+    return build(part) if build is not None else {"type": part.kind, **fields(item_of(part))}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    kind = _CALL_TYPES.get(call.type, call.type)
+    name, _, inputs = CALLS.get(kind, (None, False, ("arguments",)))
+    out: dict[str, Any] = {"type": kind, **fields(call.extra, ("output_index", "partial_image_index"))}
+    if call.id is not None and not (kind.startswith(BY_ITEM_ID) and call.id == out.get("id")):
+        out["call_id"] = call.id
+    if call.name is not None and call.name != name:
+        out["name"] = call.name
+    field = call.extra.get("$field") or (inputs[0] if inputs else None)
+    if field is not None and (call.raw_arguments or (field in AS_TEXT and field not in out)):
+        out[field] = _input(call, field)
+    return out
+
+
+def _input(call: ToolCall, field: str) -> Any:
+    """The input of a call as its field has it: text, an object, or a value that was put into one."""
+    if field in AS_TEXT and call.extra.get("$form") != "object":
+        return call.raw_arguments
+    value = arguments_of(call)
+    if isinstance(value, str) and field in _CLOSED and call.extra.get("status") == "incomplete":
+        # The limit cut what the model wrote, and the server closed the object all the same.
+        closed = _json.is_object(value + "}")
+        value = _json.parse_arguments(value + "}") if closed else value
+    return value[field] if isinstance(value, dict) and value.keys() == {field} else value
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    kind = part.extra.get("type") or f"{part.name or 'function_call'}_output"
+    out: dict[str, Any] = {"type": kind, **fields(part.extra, ("output_index",))}
+    fill(out, call_id=part.call_id)
+    if part.content is not None:
+        out[RESULTS.get(kind, "output")] = copied(part.content)
+    return out
+
+
+def _unknown(part: UnknownPart) -> dict[str, Any]:
+    payload: dict[str, Any] = copied(part.payload)
+    payload.pop("output_index", None)
+    return payload
+
+
+_CALL_TYPES = {ours: theirs for theirs, ours in TYPES.items()}
+_ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResult: _result, UnknownPart: _unknown}
+
+
+def request(message: Message) -> list[dict[str, Any]]:
+    """
+    The items of the message for `input` of the next request, with their ids, phases and encrypted reasoning.
+
+    Log-probabilities and the status of what came are left out.
+    """
+    items = _output([part for part in message.parts if not isinstance(part, AudioPart)], {})
+    for item in items:
+        if item["type"] == "reasoning":
+            item.setdefault("summary", [])
+    return items
