@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._writer import CALLS, json_text
 from chunkfold.response import Usage
@@ -36,11 +36,15 @@ _EVENT = frozenset(
 )  # fmt: skip
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
-_OUTPUT = frozenset({"type", "content"})
+_OUTPUT = frozenset({"content"})
+_TEXT = frozenset({"type", "text", "annotations"})
 _THOUGHT = frozenset({"type", "signature", "summary"})
 _CALL = frozenset({"type", "id", "name", "arguments"})
 _RESULT = frozenset({"call_id", "name", "result"})
 _MEDIA = frozenset({"data", "mime_type", "uri"})
+_OPTIONAL = ("name", "result", "is_error")
+# Of these the older revision has others in its place.
+_LISTS = ("steps", "outputs")
 
 # The states of an interaction that goes on.
 _PENDING = frozenset({"in_progress", "queued", "idle"})
@@ -69,6 +73,9 @@ class GeminiInteractions(Dialect):
         # The step that was spoken of last, for events that do not say which they mean.
         self._last: int | str = 0
         self._step_seen = False
+        # The steps that hold a part already, and whether they came in a body that was not streamed.
+        self._begun: set[int | str] = set()
+        self._is_whole = self._is_streamed = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -77,13 +84,19 @@ class GeminiInteractions(Dialect):
         if handler is not None:
             if isinstance(payload.get("index"), (int, str)):
                 self._last = payload["index"]
+            self._is_streamed = True
             handler(self, payload, frame)
             metadata = payload.get("metadata")
             if isinstance(metadata, dict):
                 w.usage(metadata.get("total_usage"), interactions_usage)
                 w.extras(metadata, _METADATA, "metadata")
             w.extras(payload, _EVENT)
+            if isinstance(kind, str) and kind.startswith("content."):
+                w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
+            self._is_whole = not self._is_streamed
+            if self._is_whole:
+                w.whole()
             self._interaction(payload, frame)
             self.end_seen = w.finished
         elif error_in(payload) is not None:
@@ -110,12 +123,17 @@ class GeminiInteractions(Dialect):
         w.message(id=interaction.get("id"), model=interaction.get("model"), created=interaction.get("created"))
         key = "steps" if "steps" in interaction else "outputs"
         steps = interaction.get(key)
-        if isinstance(steps, list) and not self._step_seen:
+        w.blanks(interaction, () if self._is_whole else _LISTS)
+        if isinstance(steps, list) and steps and not self._step_seen:
+            w.extra((key,), {})
             for place, step in enumerate(steps):
                 self._last = place
                 self._start(step, frame, *path, key, place)
                 self._stop(place)
         w.usage(interaction.get("usage"), interactions_usage)
+        usage = interaction.get("usage")
+        if usage is not None and not isinstance(usage, dict):
+            w.extra(("usage",), usage)
         w.extras(interaction, _INTERACTION)
         self._finish(interaction.get("status"))
         error = error_in(interaction)
@@ -129,6 +147,8 @@ class GeminiInteractions(Dialect):
     def _finish(self, status: Any) -> None:
         if isinstance(status, str) and status not in _PENDING:
             self.w.finish(0, status)
+        elif status:
+            self.w.extra(("status",), status)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.error(error_in(payload) or read_error(payload, raw=payload))
@@ -143,6 +163,7 @@ class GeminiInteractions(Dialect):
         index = self._last
         self._step_seen = True
         self._stop(index)
+        self._begun.discard(index)
         if not isinstance(step, dict):
             self.w.unknown("step", step)
             return
@@ -153,40 +174,70 @@ class GeminiInteractions(Dialect):
         for _, item in self.w.objects("content", step.get("content")):
             handler = CONTENTS.get(str(item.get("type")))
             if handler is not None:
+                self._stop(index)
                 handler(self, index, item, frame)
             else:
-                self.w.unknown(str(item.get("type")), item)
+                self.w.unknown(f"content.{item.get('type')}", item)
+        self.w.blanks(step, (), "steps", index)
         self.w.extras(step, _OUTPUT, "steps", index)
 
+    def _place(self, index: int | str) -> dict[str, Any]:
+        """Which step a part belongs to, and whether others are in it before."""
+        place: dict[str, Any] = {"$field": index}
+        if index in self._begun:
+            place["$form"] = "inner"
+        self._begun.add(index)
+        return place
+
     def _thought(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        rest = {key: value for key, value in step.items() if key not in _THOUGHT}
-        slot = self.w.start(0, "reasoning", key=index, extra={**rest, "summary": True})
-        for _, item in self.w.objects("summary", step.get("summary")):
+        """A thought; in a body that was not streamed each paragraph of its summary is a part."""
+        w = self.w
+        rest = {key: value for key, value in step.items() if key not in _THOUGHT or not value}
+        if isinstance(rest.get("summary"), list):
+            del rest["summary"]
+        slot = w.start(0, "reasoning", key=index, extra={**rest, "summary": True, **self._place(index)})
+        w.update(slot, signature=step.get("signature"))
+        if "summary" in step and not step["summary"]:
+            w.update(slot, extra={"summary": step["summary"]})
+        for nth, (_, item) in enumerate(w.objects("summary", step.get("summary"))):
+            if nth and self._is_whole:
+                self._stop(index)
             self._thought_summary(index, {"content": item}, frame)
-        self.w.update(slot, signature=step.get("signature"))
+            inner = {key: value for key, value in item.items() if key != "text" or not value}
+            paragraph = w.slot(0, index)
+            if paragraph is not None and isinstance(item.get("text"), str) and inner != {"type": "text"}:
+                w.update(paragraph, extra={"summary": [inner]})
 
     def _call(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """A function of the client's, or any of the server's tools."""
+        w = self.w
         kind = str(step.get("type"))
         is_function = kind == "function_call"
-        slot = self.w.start(
+        slot = w.start(
             0,
             "tool_call" if is_function else "server_tool_call",
             key=index,
             id=step.get("id"),
             name=step.get("name") or (None if is_function else kind.removesuffix("_call")),
             tool_type="function" if is_function else kind,
-            extra={**_rest(step, _CALL), **({"index": index} if isinstance(index, int) else {})},
+            extra={
+                **_described(step, _CALL, ("name", "arguments") if self._is_whole else ("name",)),
+                **self._place(index),
+                **({"index": index} if isinstance(index, int) else {}),
+            },
         )
+        if isinstance(step.get("arguments"), str) and self._is_whole:
+            w.update(slot, extra={"$form": "string"})
         if step.get("arguments"):
             slot.start_input = json_text(step["arguments"], frame.data, *path, "arguments")
         return slot
 
     def _result(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         kind = str(step.get("type"))
-        extra = {**_rest(step, _RESULT), "content": step.get("result")}
+        extra = {**_described(step, _RESULT, _OPTIONAL), **self._place(index), "content": step.get("result")}
         name = step.get("name") or kind.removesuffix("_result")
-        self.w.start(0, "server_tool_result", key=index, id=step.get("call_id"), name=name, extra=extra)
+        slot = self.w.start(0, "server_tool_result", key=index, id=step.get("call_id"), name=name, extra=extra)
+        slot.extra = extra
 
     def _unknown_step(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A step that is no part of the answer, such as the user's input, or a new one."""
@@ -196,7 +247,8 @@ class GeminiInteractions(Dialect):
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         self._stop(self._last)
         self.w.usage(payload.get("usage"), interactions_usage)
-        self.w.extra(("steps", self._last, "usage"), payload.get("step_usage"))
+        if payload.get("step_usage"):
+            self.w.extra(("steps", self._last, "usage"), payload["step_usage"])
 
     def _stop(self, index: int | str) -> None:
         slot = self.w.slot(0, index)
@@ -221,8 +273,13 @@ class GeminiInteractions(Dialect):
             handler(self, index, delta, frame, "delta")
 
     def _text(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        if delta.get("text"):
-            self.w.delta(self._content(index, "text"), delta["text"])
+        rest = {key: value for key, value in delta.items() if key not in _TEXT or value is None or value == []}
+        if delta.get("text") or rest or self._is_whole:
+            slot = self._content(index, "text", rest)
+            self.w.delta(slot, delta.get("text"))
+            said = {key: value for key, value in rest.items() if value is not None and value != []}
+            if said and slot.extra is not rest:
+                self.w.update(slot, extra=said)
         self._annotations(index, delta, frame)
 
     def _annotations(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
@@ -230,7 +287,10 @@ class GeminiInteractions(Dialect):
         items, slot = delta.get("annotations"), self.w.slot(0, index)
         if items:
             text = slot if slot is not None and slot.kind == "text" else None
-            self.w.annotations(0, text, items if isinstance(items, list) else [items])
+            given = items if isinstance(items, list) else [items]
+            self.w.annotations(0, text, given)
+            if text is not None and any(not isinstance(item, dict) or given.count(item) > 1 for item in given):
+                self.w.update(text, extra={"annotations": items})  # not as they are kept: objects, each once
 
     def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         content = delta.get("content")
@@ -277,7 +337,11 @@ class GeminiInteractions(Dialect):
             self._stop(index)
             self._result(index, delta, frame)
             return
-        w.update(slot, id=id_, name=name, extra={**_rest(delta, _RESULT), "content": delta.get("result")})
+        known = (slot.extra or {}).get("$absent", ())
+        absent = [key for key in known if key not in delta]
+        extra = {**_rest(delta, _RESULT), "content": delta.get("result"), "$absent": absent}
+        slot.extra = {**(slot.extra or {}), "$absent": absent}
+        w.update(slot, id=id_, name=name, extra=extra)
 
     def _media(self, index: int | str, item: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A picture, a film or a document, whole; sound, whose bytes may come in pieces."""
@@ -285,7 +349,7 @@ class GeminiInteractions(Dialect):
         media_type, url = item.get("mime_type"), item.get("uri")
         data = base64_bytes(item.get("data") or "")
         if data is None:
-            w.unknown(str(item.get("type")), item)
+            w.unknown(f"content.{item.get('type')}", item)
             return
         kind = media_kind(media_type or f"{item.get('type')}/")
         slot = w.slot(0, index)
@@ -293,7 +357,18 @@ class GeminiInteractions(Dialect):
         if slot is None or not goes_on or slot.number != media_type:
             self._stop(index)
             where = {"media_type": media_type, "url": url}
-            extra = {**_rest(item, _MEDIA), **{key: value for key, value in where.items() if isinstance(value, str)}}
+            rest = {
+                key: value for key, value in item.items() if key not in _MEDIA or not (value and isinstance(value, str))
+            }
+            place = self._place(index)
+            form = base64_form(item.get("data"))
+            if form is not None:
+                place["$form"] = f"{place.get('$form', '')} {form}".strip()
+            extra = {
+                **rest,
+                **place,
+                **{key: value for key, value in where.items() if value and isinstance(value, str)},
+            }
             slot = w.start(0, kind, key=index, number=media_type, extra=extra)
         w.data(slot, data)
         if kind != "audio":
@@ -304,13 +379,21 @@ class GeminiInteractions(Dialect):
         slot = self.w.slot(0, index)
         if slot is None or not slot.open or slot.kind != kind:
             self._stop(index)
-            slot = self.w.start(0, kind, key=index, extra=extra)
+            slot = self.w.start(0, kind, key=index, extra={**(extra or {}), **self._place(index)})
+            slot.extra = extra
         return slot
 
 
 def _rest(mapping: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The fields that are kept as sent. An empty signature is none."""
     return {key: value for key, value in mapping.items() if key not in known and value is not None and value != ""}
+
+
+def _described(step: dict[str, Any], known: frozenset[str], optional: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a step that are kept as sent, also those that say nothing, and which of *optional* it lacks."""
+    rest = {key: value for key, value in step.items() if key not in known or value is None or value == ""}
+    absent = [key for key in optional if key not in step]
+    return {**rest, "$absent": absent} if absent else rest
 
 
 def _text_or_none(value: Any) -> str | None:
