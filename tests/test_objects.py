@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import enum
 import types
 
@@ -70,7 +70,7 @@ def test_a_type_that_was_only_filled_in_is_kept():
 
 
 def test_binary_data_and_times_are_said_as_on_the_wire():
-    moment = datetime.datetime(2031, 1, 2, tzinfo=datetime.UTC)
+    moment = dt.datetime(2031, 1, 2, tzinfo=dt.UTC)
     assert payload_of(Model(data=b"\x00\xff", at=moment)) == {"data": "AP8=", "at": "2031-01-02T00:00:00Z"}
 
 
