@@ -111,7 +111,7 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
             if rule.how in ("transport", "append"):
                 continue
             numbers = [step for step in place if isinstance(step, str) and step.startswith("[")]
-            if place[0] in numbered:
+            if place and place[0] in numbered:
                 numbers.insert(0, f"[{payload.get(numbered[place[0]])!r}]")
             group = groups.setdefault((target, *numbers), (rule.how, target, numbers, [], place))
             group[3].append(value)

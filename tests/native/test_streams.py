@@ -45,6 +45,10 @@ DIFFERS = {
     "watsonx/wrong-shapes": "results and choices are words and numbers",
     "dashscope/wrong-shapes": "choices, messages and calls are numbers and words",
     "mistral-conversations/conversation-thinking-chunks": "a text of the thinking is a bare text amid texts that are objects",
+    "vercel-ui/error-object-amid": "the first of two errors is the one that is told",
+    "vercel-ui/parts-of-the-application": "what is transient stands beside the parts",
+    "vercel-ui/texts-and-reasoning-take-turns": "later metadata of a part stand instead of earlier ones",
+    "vercel-ui/wrong-shapes": "ids are objects",
 }
 
 

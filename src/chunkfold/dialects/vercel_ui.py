@@ -17,12 +17,12 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_real, word
 from chunkfold.dialects._writer import json_text
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from chunkfold.dialects._writer import Slot, Writer
     from chunkfold.framing import Frame
@@ -52,7 +52,7 @@ class VercelUI(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         kind = payload.get("type")
         if not isinstance(kind, str):
-            return NO
+            return CERTAIN if kind is None and _is_message(payload) else NO
         if kind in _STEPS or (kind in HANDLERS and kind.startswith(_OWN)):
             return CERTAIN
         if kind == "error":
@@ -72,6 +72,9 @@ class VercelUI(Dialect):
         self._inputs: dict[Any, list[str]] = {}
         # The approvals that were asked for, and whose they are.
         self._approvals: dict[Any, Any] = {}
+        # How many steps have begun, and the sources, each with its place among the annotations.
+        self._steps = 0
+        self._sources: dict[str, int] = {}
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type")
@@ -82,6 +85,8 @@ class VercelUI(Dialect):
             handler(self, payload, frame)
         elif isinstance(kind, str) and kind.startswith("data-"):
             self._data(payload, frame)
+        elif kind is None and "role" in payload and isinstance(payload.get("parts"), list):
+            self._whole(payload, frame)
         elif (error := error_in(payload)) is not None:
             self.w.error(error)
         else:
@@ -90,23 +95,28 @@ class VercelUI(Dialect):
     # The message and its steps
 
     def _start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._message_id = self._message_id or payload.get("messageId")
-        self.w.message(id=payload.get("messageId"))
+        id_ = payload.get("messageId")
+        self._message_id = self._message_id or id_
+        self.w.message(id=id_)
+        if id_ is not None and not isinstance(id_, str):
+            self.w.extra(("id",), id_)
         self._metadata(payload, frame)
         self.w.extras(payload, _START)
 
     def _metadata(self, payload: dict[str, Any], frame: Frame) -> None:
         """What the application says about the message, merged key by key."""
         metadata = payload.get("messageMetadata")
-        if isinstance(metadata, dict):
+        if isinstance(metadata, dict) and metadata:
             self.w.extras(metadata, frozenset(), "metadata")
-        else:
+        elif "messageMetadata" in payload:
             self.w.extra(("metadata",), metadata)
 
     def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
         """Where a step begins is kept by the position of its first part."""
         self._step = self.w.count(0)
-        self.w.extra(("steps", "-"), self._step)
+        self._steps += 1
+        rest = _others(payload, _TYPE)
+        self.w.extra(("steps", "-"), {"at": self._step, **rest} if rest else self._step)
 
     def _finish_step(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.extras(payload, _TYPE)
@@ -116,12 +126,14 @@ class VercelUI(Dialect):
         w.reset(self._step, "step")
         self._inputs = {id_: text for id_, text in self._inputs.items() if w.slot(0, ("call", id_)) is not None}
         if self._step == 0:
+            self._sources.clear()
             # The reset took the facts of the message with it; they are not the step's.
             w.message(id=self._message_id)
 
     def _abort(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.finish(0, None, "cancelled")
-        self.w.extra(("abort", "reason"), payload.get("reason"))
+        self.w.extra(("abort",), {})
+        self.w.extras(payload, _TYPE, "abort")
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         """A sentence. What follows is still part of the stream."""
@@ -129,9 +141,15 @@ class VercelUI(Dialect):
 
     def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
-        self.w.finish(0, payload.get("finishReason"))
+        self._finish_reason(payload)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
+
+    def _finish_reason(self, payload: dict[str, Any]) -> None:
+        reason = payload.get("finishReason")
+        self.w.finish(0, reason)
+        if "finishReason" in payload and not is_real(reason):
+            self.w.extra(("finishReason",), reason)
 
     # Texts and reasoning
 
@@ -185,6 +203,8 @@ class VercelUI(Dialect):
         w = self.w
         id_, name = payload.get("toolCallId"), payload.get("toolName")
         rest = _rest(payload, _CALL)
+        if payload.get("providerExecuted") is False:
+            rest = {**rest, "providerExecuted": False}
         slot = w.slot(0, ("call", _key(id_)))
         if slot is None:
             kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
@@ -222,6 +242,8 @@ class VercelUI(Dialect):
         text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
         if given is not None and given != text and given != _parsed(text):
             self.w.restate_call(slot, json_text(given, frame.data, "input"))
+        if isinstance(given, str):
+            self.w.update(slot, extra={"$form": "string"})
         self.w.stop(slot)
 
     def _output_available(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -276,15 +298,18 @@ class VercelUI(Dialect):
         url, media_type = payload.get("url"), payload.get("mediaType")
         kind = media_kind(media_type)
         data = _inline(url)
-        rest = _rest(payload, _FILE)
+        rest = _others(payload, _FILE if media_type is not None else _FILE - {"mediaType"})
         if payload["type"] != "file":
             rest["type"] = payload["type"]
-        where = {} if data is not None else {"url": url}
+        # A URL that does not follow from the type and the bytes is kept.
+        where = {} if data is not None and url.startswith(f"data:{media_type};base64,") else {"url": url}
         slot = w.start(0, kind, key=("file", w.count(0)), extra={"media_type": media_type, **where, **rest})
         w.data(slot, data or b"")
         w.stop(slot)
 
     def _source(self, payload: dict[str, Any], frame: Frame) -> None:
+        number = self._sources.setdefault(_json.encode(payload), len(self._sources))
+        self.w.extra(("sources", "-"), [self.w.count(0), self._steps, number])
         self.w.annotations(0, None, [payload])
 
     def _data(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -307,13 +332,114 @@ class VercelUI(Dialect):
     def _custom(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.unknown(word(payload.get("kind"), default="custom"), payload)
 
+    # A message that was not streamed
 
+    def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The message with all its parts, in each of which is what several chunks say."""
+        w = self.w
+        self.end_seen = True
+        w.whole()
+        w.message(id=payload.get("id"), role=payload.get("role"))
+        w.blanks(payload, ())
+        w.extras(payload, _WHOLE)
+        if payload.get("id") and not isinstance(payload["id"], str):
+            w.extra(("id",), payload["id"])
+        for place, part in enumerate(payload["parts"]):
+            kind = part.get("type") if isinstance(part, dict) else None
+            if not isinstance(kind, str):
+                w.unknown("part", part)
+            elif kind in ("text", "reasoning"):
+                self._whole_text(kind, part)
+            elif "state" in part and (kind == "dynamic-tool" or kind.startswith("tool-")):
+                self._whole_call(part, frame, place)
+            elif kind == "step-start":
+                self._start_step(part, frame)
+            elif kind in ("file", "reasoning-file"):
+                self._file(part, frame)
+            elif kind in ("source-url", "source-document"):
+                self._source(part, frame)
+            else:
+                w.unknown(word(part.get("kind"), kind) if kind == "custom" else kind, part)
+        self._finish_reason(payload)
+        if "abort" in payload:
+            w.finish(0, None, "cancelled")
+        error = error_in(payload)
+        if error is None and "errorText" in payload:
+            error = read_error(payload["errorText"], raw={"type": "error", "errorText": payload["errorText"]})
+        if error is not None:
+            w.error(error)
+
+    def _whole_text(self, kind: Kind, part: dict[str, Any]) -> None:
+        w = self.w
+        id_, text = part.get("id"), part.get("text")
+        known = {
+            "type",
+            *(["id"] if isinstance(id_, str) and id_ else ()),
+            *(["text"] if isinstance(text, str) else ()),
+        }
+        absent = {} if "text" in part else {"$absent": ["text"]}
+        slot = w.start(0, kind, key=("part", w.count(0)), id=id_, extra={**_others(part, known), **absent})
+        w.delta(slot, text)
+        w.stop(slot)
+
+    def _whole_call(self, part: dict[str, Any], frame: Frame, place: int) -> None:
+        """A call and its result in one."""
+        w = self.w
+        kind, id_ = part["type"], part.get("toolCallId")
+        name = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
+        is_over = part["state"] in _OVER or part.get("output") is not None or part.get("errorText") is not None
+        known = {"input", *(("output", "errorText") if is_over else ())}
+        known |= {"toolCallId"} if isinstance(id_, str) and id_ else set()
+        known |= {"toolName"} if isinstance(name, str) and name else set()
+        if not is_over or "input" in part:
+            given = part.get("input")
+            rest = _others(part, known if given is not None or "input" not in part else known - {"input"})
+            if isinstance(given, str):
+                rest["$form"] = "string"
+            slot = w.start(
+                0,
+                "server_tool_call" if part.get("providerExecuted") is True else "tool_call",
+                key=("call", _key(id_)),
+                id=id_,
+                name=name,
+                tool_type="function",
+                extra=rest,
+            )
+            w.delta(slot, json_text(given, frame.data, "parts", place, "input"))
+            w.stop(slot)
+        if is_over:
+            failed = part.get("errorText") is not None or part["state"] in ("output-error", "output-denied")
+            field, other = ("errorText", "output") if failed else ("output", "errorText")
+            rest = {} if "input" in part else _others(part, known)
+            rest |= {other: part[other]} if other in part else {}
+            rest |= {"$absent": [field]} if field not in part else {}
+            rest |= {"content": part.get(field), "is_error": failed}
+            w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=rest))
+
+
+_OVER = ("output-available", "output-error", "output-denied")
+_WHOLE = frozenset({"id", "role", "parts", "finishReason", "errorText", "error"})
 _APPROVAL = frozenset({"type", "approvalId", "toolCallId"})
 
 
 def _key(id_: Any) -> str:
     """What an id is known by, whatever it is."""
     return id_ if isinstance(id_, str) else _json.encode(id_)
+
+
+def _is_message(payload: Mapping[str, Any]) -> bool:
+    """True for a UI message: parts that each say what they are, and who speaks."""
+    parts = payload.get("parts")
+    return (
+        payload.get("role") in ("assistant", "user", "system")
+        and isinstance(parts, list)
+        and all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts)
+    )
+
+
+def _others(payload: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The fields that are not *known*, also those that say nothing."""
+    return {name: value for name, value in payload.items() if name not in known}
 
 
 def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
