@@ -302,7 +302,7 @@ class VercelUI(Dialect):
         if payload["type"] != "file":
             rest["type"] = payload["type"]
         # A URL that does not follow from the type and the bytes is kept.
-        where = {} if data is not None and url.startswith(f"data:{media_type};base64,") else {"url": url}
+        where = {} if data is not None and str(url).startswith(f"data:{media_type};base64,") else {"url": url}
         slot = w.start(0, kind, key=("file", w.count(0)), extra={"media_type": media_type, **where, **rest})
         w.data(slot, data or b"")
         w.stop(slot)
@@ -349,7 +349,7 @@ class VercelUI(Dialect):
             if not isinstance(kind, str):
                 w.unknown("part", part)
             elif kind in ("text", "reasoning"):
-                self._whole_text(kind, part)
+                self._whole_text("text" if kind == "text" else "reasoning", part)
             elif "state" in part and (kind == "dynamic-tool" or kind.startswith("tool-")):
                 self._whole_call(part, frame, place)
             elif kind == "step-start":
@@ -372,11 +372,9 @@ class VercelUI(Dialect):
     def _whole_text(self, kind: Kind, part: dict[str, Any]) -> None:
         w = self.w
         id_, text = part.get("id"), part.get("text")
-        known = {
-            "type",
-            *(["id"] if isinstance(id_, str) and id_ else ()),
-            *(["text"] if isinstance(text, str) else ()),
-        }
+        known = {"type"}
+        known |= {"id"} if isinstance(id_, str) and id_ else set()
+        known |= {"text"} if isinstance(text, str) else set()
         absent = {} if "text" in part else {"$absent": ["text"]}
         slot = w.start(0, kind, key=("part", w.count(0)), id=id_, extra={**_others(part, known), **absent})
         w.delta(slot, text)
