@@ -1,8 +1,9 @@
 # Everything lives in .venv; a machine needs only Python 3.11, make and git.
 PYTHON ?= python3
 BIN := .venv/bin
+SDKS := .venv-sdks/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-sdks lint bench clean
 
 demo: .venv/ready
 	$(BIN)/python demo/run.py
@@ -10,9 +11,13 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/python -m pytest
 
+# With the vendors' SDKs, in an environment of their own of some hundreds of megabytes.
+test-sdks: .venv-sdks/ready
+	$(SDKS)/python -m pytest tests_sdks
+
 lint: .venv/ready
-	$(BIN)/ruff check src tests bench demo
-	$(BIN)/ruff format --check src tests bench demo
+	$(BIN)/ruff check src tests tests_sdks bench demo
+	$(BIN)/ruff format --check src tests tests_sdks bench demo
 	$(BIN)/mypy
 
 bench: .venv/ready
@@ -23,5 +28,10 @@ bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
+.venv-sdks/ready: pyproject.toml tests_sdks/install.py
+	$(PYTHON) -m venv .venv-sdks
+	$(SDKS)/python tests_sdks/install.py
+	touch $@
+
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-sdks

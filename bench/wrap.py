@@ -21,9 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import streams
-
 import chunkfold
+import streams
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 
@@ -43,7 +42,7 @@ class Client:
             def __iter__(self) -> Iterator[bytes]:
                 yield from chunks
 
-        def answer(request: Any) -> Any:
+        def answer(_: Any) -> Any:
             return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Body())
 
         return httpx2.Client(transport=httpx2.MockTransport(answer))

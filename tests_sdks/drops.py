@@ -27,7 +27,9 @@ class Drop(NamedTuple):
     """Names of cases that are affected."""
 
     def applies(self, name: str, body: bytes) -> bool:
-        return any(fnmatch(name, one) for one in self.cases.split()) and re.search(self.body, body, re.S) is not None
+        return (
+            any(fnmatch(name, one) for one in self.cases.split()) and re.search(self.body, body, re.DOTALL) is not None
+        )
 
 
 END_MARK = Drop("that `[DONE]` came: a stream without a finish reason looks cut", "truncated ended")

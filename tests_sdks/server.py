@@ -39,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         self.wfile.write(b"0\r\n\r\n")
 
-    do_GET = do_POST
+    do_GET = do_POST  # noqa: N815 - named by the standard library
 
     def log_message(self, *args: object) -> None:
         pass

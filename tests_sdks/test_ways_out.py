@@ -75,10 +75,7 @@ def test_way_out(loop, way, at, door):
     is_dropped = way == "collection"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if loop == "trio":
-            state = trio.run(run)
-        else:
-            state = anyio.run(run, backend=loop.removeprefix("anyio-"))
+        state = trio.run(run) if loop == "trio" else anyio.run(run, backend=loop.removeprefix("anyio-"))
         gc.collect()
     assert [warning.category for warning in caught] == [ResourceWarning] * (is_dropped and door == "stream")
     assert len(done) == 1
@@ -130,10 +127,12 @@ GEMINI = b'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"%b"
 BODIES = {
     "openai-chat": (b"", OPENAI),
     "anthropic": (
-        b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",'
-        b'"content":[],"model":"m","usage":{"input_tokens":1,"output_tokens":1}}}\n\n'
-        b'event: content_block_start\ndata: {"type":"content_block_start","index":0,'
-        b'"content_block":{"type":"text","text":""}}\n\n',
+        (
+            b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",'
+            b'"content":[],"model":"m","usage":{"input_tokens":1,"output_tokens":1}}}\n\n'
+            b'event: content_block_start\ndata: {"type":"content_block_start","index":0,'
+            b'"content_block":{"type":"text","text":""}}\n\n'
+        ),
         ANTHROPIC,
     ),
     "google-genai": (b"", GEMINI),

@@ -4,10 +4,10 @@ import base64
 import json
 
 import pytest
-from tests.helpers import body_of, case_files, cut, fold_pieces, load_case
 
 from chunkfold import Folder, Limits
 from chunkfold.errors import LimitExceeded
+from tests.helpers import body_of, case_files, cut, fold_pieces, load_case
 
 
 def fold_payloads(payloads, dialect="auto", **options):

@@ -1,0 +1,38 @@
+"""
+Install the SDKs that the tests here need, as listed in the extra `sdks`, into the environment that runs this.
+
+One that cannot be installed is named and left out; its tests are then skipped.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# Without these nothing can be tested.
+NEEDED = ("pytest", "anyio", "trio", "httpx", "requests")
+
+
+def pip(*what: str) -> bool:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def main() -> None:
+    if pip("--editable", ".[sdks]"):
+        return
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    requirements = wanted["project"]["optional-dependencies"]["sdks"]
+    missing = [] if pip("--editable", ".") else ["chunkfold"]
+    missing += [one for one in requirements if not pip(one)]
+    if missing:
+        print(f"cannot be installed here, so not tried: {', '.join(missing)}", flush=True)
+    if any(one.startswith((*NEEDED, "chunkfold")) for one in missing):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
