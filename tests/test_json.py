@@ -1,0 +1,199 @@
+"""JSON in and out: what a server sends is taken as it can be understood, what a model wrote is taken strictly."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chunkfold import _json
+from chunkfold._json import NotJSON, TooDeep
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
+)
+
+
+# Reading leniently
+
+
+@given(values)
+def test_what_is_json_is_read_as_it_is(value):
+    text = json.dumps(value).encode()
+    read, forgiven = _json.decode(text)
+    assert read == value
+    assert forgiven in (None, "lenient_json")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "forgiven"),
+    [
+        (b'{"a": "\xff"}', {"a": "\ufffd"}, "invalid_utf8"),
+        (b'{"a": 1} tail', {"a": 1}, "trailing_garbage"),
+        (b'{"a": 1}}', {"a": 1}, "trailing_garbage"),
+        (b'"\\ud800"', "\ud800", "lenient_json"),
+        (b'{"a": "x\ny"}', {"a": "x\ny"}, "lenient_json"),
+        (b"[NaN, -Infinity]", ["NaN", "-Infinity"], "lenient_json"),
+        (b"1e400", Decimal("1e400"), "lenient_json"),
+        (b'{"a": 1, "a": 2}', {"a": 2}, None),
+        (b" \n[1]\t", [1], None),
+    ],
+)
+def test_what_is_nearly_json_is_read_and_it_is_said_what_was_forgiven(text, value, forgiven):
+    assert _json.decode(text) == (value, forgiven)
+
+
+def test_integers_of_any_length_are_exact():
+    digits = b"9" * 5000
+    assert _json.decode(digits)[0] == 10**5000 - 1
+    assert _json.decode(b"-" + digits)[0] == 1 - 10**5000
+
+
+@pytest.mark.parametrize("text", [b"", b" ", b"{", b"hello", b"'a'", b'{"a":', b"{a: 1}", b"]", b"\xff"])
+def test_what_is_no_json_is_said_to_be_none(text):
+    with pytest.raises(NotJSON):
+        _json.decode(text)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_the_depth_is_counted_exactly(opening, closing):
+    def nested(depth):
+        return opening * (depth - 1) + b"{}" + closing * (depth - 1)
+
+    assert _json.decode(nested(20), 20)[1] is None
+    with pytest.raises(TooDeep):
+        _json.decode(nested(21), 20)
+    with pytest.raises(TooDeep):
+        _json.decode(nested(100_000))
+    with pytest.raises(TooDeep) as caught:
+        _json.decode(nested(100_000), None)
+    assert caught.value.args == (100_000,)
+
+
+def test_brackets_in_strings_are_no_depth():
+    text = json.dumps({"a": "[" * 1000 + '"' + "{" * 1000, "b\\": '\\"[' * 100}).encode()
+    assert _json.decode(text, 1)[1] is None
+
+
+@given(values)
+def test_the_depth_is_that_of_the_value(value):
+    def depth(item):
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else None
+        return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+    text = json.dumps(value).encode()
+    brackets = text.count(b"{") + text.count(b"[")
+    assert _json.depth_of(text, 0) == min(depth(value), 1)
+    if brackets:
+        assert _json.depth_of(text, brackets - 1) == depth(value)
+
+
+# Reading strictly
+
+
+@given(values)
+def test_arguments_that_are_json_are_read(value):
+    text = json.dumps(value)
+    assert _json.parse_arguments(text) == value
+    assert _json.parse_arguments(f" {text}\n") == value
+
+
+@pytest.mark.parametrize("text", ["", "NaN", "[Infinity]", "{'a': 1}", '{"a": 1,}', "{} x", "{}{}", '"a\nb"', "01", "+1", ".5", "\ufeff{}"])  # fmt: skip
+def test_arguments_that_are_not_strictly_json_are_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        _json.parse_arguments(text)
+
+
+def test_arguments_may_hold_long_integers_large_exponents_and_halves_of_characters():
+    assert _json.parse_arguments("7" * 5000) == int("7" * 2500) * 10**2500 + int("7" * 2500)
+    assert _json.parse_arguments('"\\ud800"') == "\ud800"
+    assert isinstance(_json.parse_arguments("[1e400]"), list)
+
+
+# Writing
+
+
+@given(values)
+def test_what_was_written_reads_back(value):
+    text = _json.encode(value)
+    assert "\n" not in text
+    assert json.loads(text) == value
+
+
+odd = st.recursive(
+    st.sampled_from(["long", "-long", "\ud800", Decimal("1e400"), Decimal("1.10"), None, True, 1.5, "é", -0.0]).map(lambda item: {"long": 10**5000, "-long": -(10**5000)}.get(item, item)) | st.text(st.characters(codec=None), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "\udc00", 'q"', "é"]), inner, max_size=3),
+)  # fmt: skip
+
+
+@given(odd)
+def test_odd_values_that_were_written_read_back(value):
+    def plain(item):
+        if isinstance(item, Decimal):
+            return float(item) if float(item) != float("inf") else item
+        if isinstance(item, dict):
+            return {key: plain(inner) for key, inner in item.items()}
+        return [plain(inner) for inner in item] if isinstance(item, list) else item
+
+    assert _json.decode(_json.encode(value).encode(), None)[0] == plain(value)
+
+
+def test_what_json_has_no_word_for_is_written_as_text():
+    class Thing:
+        def __str__(self):
+            return "thing"
+
+    assert json.loads(_json.encode({"a": Thing(), "b": b"\x00", "c": (1, 2), 5: float("nan")})) == {
+        "a": "thing",
+        "b": "AA==",
+        "c": [1, 2],
+        "5": None,
+    }
+    assert _json.encode([msgspec.Raw(b"1.10"), "\ud800"]) == '[1.10,"\\ud800"]'
+
+
+@pytest.mark.parametrize("depth", [10, 900, 5000])
+def test_values_of_any_depth_are_written(depth):
+    value = []
+    for _ in range(depth):
+        value = {"a": [value]}
+    assert _json.encode(value) == '{"a":[' * depth + "[]" + "]}" * depth
+
+
+# Exact text
+
+
+def test_the_exact_text_at_a_path():
+    document = b'{"a": [ {"b": 1.10}, {"b":{ "c" : 1.0 }} ], "d": "\xc3\xa9"}'
+    assert _json.raw_at(document, "a", 0, "b") == "1.10"
+    assert _json.raw_at(document, "a", 1, "b") == '{ "c" : 1.0 }'
+    assert _json.raw_at(document, "d") == '"é"'
+    for path in (("x",), ("a", 2), ("a", "b"), ("d", 0), ("a", 0, "b", "c")):
+        assert _json.raw_at(document, *path) is None
+    assert _json.raw_at(b"{broken", "a") is None
+
+
+@pytest.mark.parametrize("text", ['{"a": 1.10, "a": 2}', " {} ", '{\n"a":\r\n1}', "", '{"a":"\ud83d"}'])
+def test_verbatim_text_is_one_line_of_the_same_json(text):
+    written = _json.encode({"arguments": _json.verbatim(text)})
+    assert "\n" not in written
+    assert "1.10" in written or "1.10" not in text
+    assert json.loads(written)["arguments"] == json.loads(text or "{}", strict=False)
+
+
+pieces = ['{"a":', "{", "}", "[", "]", '"', "\\", "\\u00", "\\ud83d", "\\x", "\\n", "1", "01", "1.", ".5", "1e", "e400", "-", "NaN", "true", "nul", ",", ":", " ", "\n", "\t", "\x00", "a", "é", "\ud800", "{}", '""', "\\/", "\x7f"]  # fmt: skip
+mixes = st.lists(st.sampled_from(pieces), max_size=5).map("".join)
+
+
+@given(mixes | mixes.map('{{"a":{}}}'.format) | mixes.map('{{"a":"{}"}}'.format) | mixes.map('{{"{}":1}}'.format))
+def test_what_is_called_an_object_can_be_read_as_one(text):
+    try:
+        is_one = isinstance(_json.parse_arguments(text), dict)
+    except ValueError:
+        is_one = False
+    assert _json.is_object(text) == is_one
