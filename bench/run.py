@@ -24,9 +24,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import floors
-import streams
 
 import chunkfold
+import streams
 
 SCENARIOS = ("text", "reasoning", "tool1", "tool8")
 # Beside these two the dialects that exist are measured too.
