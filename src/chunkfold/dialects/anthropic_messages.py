@@ -88,7 +88,8 @@ class AnthropicMessages(Dialect):
         """A message that was not streamed."""
         self.w.whole()
         self._take_message(payload, frame)
-        self.w.extra(("role",), payload.get("role"))
+        if "role" in payload:
+            self.w.extra(("role",), payload["role"])
         if payload.get("error"):
             # As we write a message that broke off.
             self.w.error(read_error(payload["error"], raw={"error": payload["error"]}))

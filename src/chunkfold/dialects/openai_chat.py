@@ -137,7 +137,7 @@ class OpenAIChat(Dialect):
             if key in others:
                 w.extra((key,), payload[key])
         for key, value in groq.items():
-            if key not in ("usage", "error"):
+            if not value or key not in ("usage", "error"):
                 w.extra(("x_groq", key), value)
         if error is not None:
             w.error(error)
@@ -442,7 +442,7 @@ class OpenAIChat(Dialect):
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
         rest = {key: item for key, item in call.items() if (is_first if item is None else key not in _CALL)}
-        inner = {key: item for key, item in function.items() if key not in _FUNCTION and (is_first or item is not None)}
+        inner = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if inner:
             rest[holder] = inner
         if is_first and other in call:

@@ -28,7 +28,6 @@ _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error
 _CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids"})
 # Fields that have a place of their own in the native body.
 _NESTED = ("choices", "obfuscation")
-_CHOICE_NESTED = ("text",)
 
 # llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
 _COUNTS = ("tokens_evaluated", "tokens_predicted")
@@ -98,12 +97,13 @@ class OpenAICompletions(Dialect):
             w.append(index, "text", delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
         w.append(index, "text", choice.get("text"))
-        self._logprobs(index, choice.get("logprobs"))
+        if choice.get("logprobs") is not None:
+            self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
         w.extras(choice, _CHOICE, "choices", index)
         if None in choice.values() or choice.get("finish_reason") == "" or delta == {}:
-            w.blanks(choice, _CHOICE_NESTED, "choices", index)
+            w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
         if index not in self._indexed:
             self._indexed.add(index)
             if choice.get("index") is not index:

@@ -401,6 +401,7 @@ class OpenAIResponses(Dialect):
             self._keep(item, family, piece, part)
         elif part != piece.fields:
             piece.fields = part
+            self.w.extra(("output", item.place, family, piece.place, "type"), part.get("type"))
             self.w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
 
     def _keep(self, item: _Item, family: str, piece: Piece, part: dict[str, Any]) -> None:

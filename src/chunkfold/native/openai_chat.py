@@ -230,7 +230,7 @@ def _thinking(part: ReasoningPart) -> dict[str, Any]:
     name: str = part.extra.get("$field") or "thinking"
     out = {"type": "thinking", **fields(part.extra, (name,))}
     if isinstance(part.extra.get(name), list):
-        out[name] = [_inner(part)]
+        out[name] = [_inner(part)] if part.text or part.extra[name] else []
     elif part.text:
         out[name] = part.text
         fill(out, signature=part.signature)
@@ -300,7 +300,7 @@ def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
     made = []
     for call in calls:
         if call.type == "function_call":
-            out["function_call"] = _function(call, "function")
+            out["function_call"] = _function(call, "function", whole)
         else:
             made.append(_call(call, whole))
     if made:
@@ -318,16 +318,17 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     if "type" not in absent and out.get("type", "") == "":
         out["type"] = call.type
     if holder not in absent:
-        out[holder] = _function(call, holder)
+        out[holder] = _function(call, holder, whole)
     return out
 
 
-def _function(call: ToolCall, holder: str) -> dict[str, Any]:
+def _function(call: ToolCall, holder: str, whole: bool) -> dict[str, Any]:
     out = fields(extra_of(call.extra, holder))
     fill(out, name=call.name)
-    if "arguments" not in call.extra.get("$absent", ()):
+    key = "input" if holder == "custom" else "arguments"
+    if "arguments" not in call.extra.get("$absent", ()) and not (whole and key in out and not call.raw_arguments):
         as_object = call.extra.get("$form") == "object"
-        out["input" if holder == "custom" else "arguments"] = arguments_of(call) if as_object else call.raw_arguments
+        out[key] = arguments_of(call) if as_object else call.raw_arguments
     return out
 
 

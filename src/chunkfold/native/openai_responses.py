@@ -33,7 +33,7 @@ from chunkfold.native._build import (
 from chunkfold.parts import AudioPart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chunkfold.parts import Part
     from chunkfold.response import Message, Response
@@ -193,15 +193,17 @@ def _output(parts: Iterable[Part], kept: dict[str, Any], logprobs: Sequence[Any]
 def _items(parts: Iterable[Part], kept: dict[str, Any]) -> list[_Item]:
     """The items of *parts*, in order of their first part."""
     items: list[_Item] = []
-    refusals = _refusals(kept)
+    places = _places(kept)
     for part in parts:
         if _is_event(part):
             continue
         extra = item_of(part)
         kind = _kind(part)
         index = extra.get("output_index") if not isinstance(part, ToolCall) else part.index
-        if isinstance(part, RefusalPart):
-            index = next(refusals, None)
+        if isinstance(part, (RefusalPart, UnknownPart)) and kind:
+            # These cannot say so themselves.
+            listed = places.get("refusal" if isinstance(part, RefusalPart) else part.name.partition(".")[2])
+            index = listed.pop(0) if listed else None
         index = index if isinstance(index, int) else None
         item = _open_item(items, part, kind, index)
         if item is None:
@@ -238,13 +240,17 @@ def _id_of(part: Part) -> Any:
     return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
-def _refusals(kept: dict[str, Any]) -> Iterator[int]:
-    """The places of the items that refusals stand in, one for each: a refusal cannot say so itself."""
+def _places(kept: dict[str, Any]) -> dict[str, list[int]]:
+    """By type of part: the places of the items that parts of that type stand in, one for each."""
+    places: dict[str, list[int]] = {}
     for key in sorted((key for key in kept if key.isdecimal()), key=int):
-        content = extra_of(kept, key, "content")
-        for place in sorted(place for place in content if place.isdecimal()):
-            if isinstance(content[place], dict) and content[place].get("type") == "refusal":
-                yield int(key)
+        for name in ("content", "summary"):
+            listed = extra_of(kept, key, name)
+            for place in sorted((place for place in listed if place.isdecimal()), key=int):
+                kind = extra_of(listed, place).get("type")
+                if isinstance(kind, str):
+                    places.setdefault(kind, []).append(int(key))
+    return places
 
 
 def _build(item: _Item, kept: dict[str, Any]) -> dict[str, Any]:
@@ -374,7 +380,6 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def _unknown(part: UnknownPart) -> dict[str, Any]:
     payload: dict[str, Any] = copied(part.payload)
-    payload.pop("output_index", None)
     return payload
 
 
