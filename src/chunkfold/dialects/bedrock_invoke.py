@@ -70,9 +70,11 @@ class BedrockInvoke(Dialect):
             return CERTAIN if "outputText" in payload or "generation" in payload or "results" in payload else NO
         if "stop_reason" in payload and isinstance(payload.get("completion"), str):
             return LIKELY
-        outputs = payload.get("outputs")
-        if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict) and "stop_reason" in outputs[0]:
-            return LIKELY
+        for name in ("outputs", "choices"):
+            answers = payload.get(name)
+            first = answers[0] if isinstance(answers, list) and answers else None
+            if isinstance(first, dict) and "text" in first and "stop_reason" in first and "finish_reason" not in first:
+                return LIKELY
         return LIKELY if _METRICS in payload else NO
 
     def __init__(self, writer: Writer) -> None:

@@ -26,7 +26,7 @@ from chunkfold.native._build import (
     usage_of,
 )
 from chunkfold.native.cohere_v2 import add_error
-from chunkfold.parts import TextPart, ToolCall
+from chunkfold.parts import TextPart, ToolCall, UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,11 +74,14 @@ def body(response: Response) -> dict[str, Any]:
     if "meta" in extra and usage is None and not isinstance(extra["meta"], dict):
         out["meta"] = copied(extra["meta"])
     error = response.error
-    if "generations" in extra or (
-        response.id is None and response.choices and not (error and not _has_parts(response))
-    ):
+    parts = [part for choice in response.choices for part in choice.parts]
+    # Only `generate` has no id at the start.
+    is_said = any(not isinstance(part, UnknownPart) for part in parts) or (
+        error is None and any(choice.native_finish_reason is not None for choice in response.choices)
+    )
+    if "generations" in extra or (response.id is None and is_said and not whole):
         _add_generations(out, response, whole)
-    elif whole or response.id is not None or error is None:
+    elif whole or response.id is not None or (error is None and not parts):
         choice = next((choice for choice in response.choices if choice.index == 0), None)
         fill(out, generation_id=response.id)
         out["text"] = choice.text if choice is not None else ""
@@ -87,16 +90,12 @@ def body(response: Response) -> dict[str, Any]:
             _add_calls(out, choice.parts, whole)
             if choice.annotations and not out.get("citations"):
                 out["citations"] = [copied(item) for item in choice.annotations]
-    add_unknown(out, (part for choice in response.choices for part in choice.parts))
+    add_unknown(out, parts)
     if error is not None and isinstance(error.raw, dict) and "err" in error.raw:
         out["error"] = copied(error.raw["err"])
     else:
         add_error(out, response)
     return out
-
-
-def _has_parts(response: Response) -> bool:
-    return any(choice.parts for choice in response.choices)
 
 
 def _add_generations(out: dict[str, Any], response: Response, whole: bool) -> None:

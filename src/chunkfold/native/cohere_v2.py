@@ -80,7 +80,7 @@ def body(response: Response) -> dict[str, Any]:
         if choice.logprobs:
             out["logprobs"] = [copied(entry) for entry in choice.logprobs]
     # An error may have come instead of all.
-    if content or kept or whole or response.id or response.error is None:
+    if content or kept or whole or response.id or (response.error is None and not parts):
         message = _message(content, kept, choice, whole)
         if not whole:
             message["role"] = message.get("role") or (choice.role if choice is not None else "assistant")
