@@ -130,6 +130,9 @@ class Refusal:
         self._body = json.dumps(body).encode() if body is not None else b""
         self.closed = False
 
+    def settimeout(self, seconds: float) -> None:
+        pass
+
     def read(self, size: int = -1) -> bytes:
         body, self._body = self._body, b""
         return body

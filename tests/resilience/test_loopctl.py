@@ -511,7 +511,7 @@ def test_l44_a_setting_that_makes_no_sense_is_refused_where_it_is_made_and_not_r
 def test_l45_all_can_be_switched_off():
     clock = FakeClock()
     server = Server(clock, [ROLE, 1e6, *ANSWER[1:3], OSError("gone")])
-    events, stream, error = run(server, clock, retry=None, rate_limits=None)
+    events, _, error = run(server, clock, retry=None, rate_limits=None)
     assert isinstance(error, OSError)
     assert (texts(events), len(server.opened), clock.waits) == (["Hel", "lo"], 1, [])
     assert events[0].type == "message_start"

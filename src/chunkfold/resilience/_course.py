@@ -124,6 +124,8 @@ class _Try:
         self.first_output: float | None = None
         self.permit: Permit | None = None
         self.gave_before = False
+        self.stash: list[Any] = []
+        """What came behind missing events. It counts if they are not to be had."""
         self.is_open = True
         """Its folder takes more: it runs, or its source broke off and the same response can be taken up again."""
 
@@ -131,7 +133,7 @@ class _Try:
         """The attempt that goes on where this one broke off."""
         after = _Try(self.folder, attempt)
         after.intake, after.held, after.released = self.intake, self.held, self.released
-        after.gave_before = self.has_output
+        after.gave_before, after.stash = self.has_output, self.stash
         return after
 
     @property
@@ -400,6 +402,8 @@ class Course:
         now = self._try
         if now is not None and now.is_open:
             now.is_open = False
+            for piece in now.stash:
+                self._hear(now, now.intake.feed(piece))
             self._hear(now, now.folder.finish(ending.failure))
             self._attempts[-1] = msgspec.structs.replace(self._attempts[-1], response=now.folder.snapshot())
 
@@ -487,6 +491,8 @@ class Course:
 
     def _read(self) -> Generator[Step, Any, _Ending]:
         """Fold the source to its end."""
+        now = self._try
+        assert now is not None  # noqa: S101 - as in _feed
         while True:
             piece = yield READ
             if piece is END:
@@ -502,8 +508,10 @@ class Course:
             else:
                 try:
                     for whole in self._watch.passing(piece):
+                        now.stash.clear()
                         self._feed(whole)
                 except SequenceGap as gap:
+                    now.stash = [gap.frame, self._watch.rest()]
                     return self._end(StreamError(type=_GAP, message=str(gap), retryable=True, origin="transport"))
             # Something that keeps coming and gives nothing is no life.
             left = self.patience()
@@ -618,7 +626,9 @@ class Course:
         self._attempts.append(now.attempt)
         if now.permit is not None:
             usage = response.usage
-            if now.attempt.kind == "resume":
+            # What was refused, and what was resumed, cost nothing.
+            refused = ending.failure is not None and ending.failure.status is not None and not response.parts
+            if now.attempt.kind == "resume" or (refused and usage is None):
                 now.permit.settle(0)
             elif usage is not None and usage.total_tokens is not None:
                 now.permit.settle(usage.total_tokens)

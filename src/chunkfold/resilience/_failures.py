@@ -61,7 +61,7 @@ def failure_of(exception: BaseException, *, now: float | None = None) -> StreamE
         )
     found = http_failure(status, _body_of(exception), headers_of(exception), now=now)
     changes: dict[str, Any] = {"exception": exception}
-    if found.message is None:
+    if not found.message:
         changes["message"] = str(exception) or None
     return msgspec.structs.replace(found, **changes)
 

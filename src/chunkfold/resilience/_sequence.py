@@ -77,7 +77,7 @@ class SequenceWatch:
         """
         if isinstance(piece, (bytes, bytearray)):
             yield from self._blocks(bytes(piece))
-        elif self._is_new(*_numbers(piece)):
+        elif self._is_new(piece, *_numbers(piece)):
             yield piece
 
     def rest(self) -> bytes:
@@ -100,11 +100,11 @@ class SequenceWatch:
             found, size = min(ends)
             block, at = data[at : found + size], found + size
             self._pending = data[at:]
-            if self._is_new(*_read(block)):
+            if self._is_new(block, *_read(block)):
                 yield block
         self._pending = data[at:]
 
-    def _is_new(self, number: int | None, response_id: str | None) -> bool:
+    def _is_new(self, frame: Any, number: int | None, response_id: str | None) -> bool:
         self.response_id = self.response_id or response_id
         if number is None:
             return True
@@ -117,19 +117,20 @@ class SequenceWatch:
         if number > self.last + 1:
             if self._asked_after != self.last:
                 self._asked_after = self.last
-                raise SequenceGap(self.last + 1, number - 1)
+                raise SequenceGap(self.last + 1, number - 1, frame)
             self.gaps.append((self.last + 1, number - 1))
         self.last = number
         return True
 
 
 class SequenceGap(Exception):
-    """Events are missing."""
+    """Events are missing. `frame` is the one that came instead."""
 
-    def __init__(self, first: int, last: int) -> None:
-        super().__init__(first, last)
+    def __init__(self, first: int, last: int, frame: Any = b"") -> None:
+        super().__init__(first, last, frame)
         self.first = first
         self.last = last
+        self.frame = frame
 
     def __str__(self) -> str:
         return f"the events {self.first} to {self.last} did not come"

@@ -310,10 +310,12 @@ class ResilientStream(_Resilient):
     def _close_source(self) -> None:
         opened, self._opened = self._opened, None
         timeout, self._timeout = self._timeout, None
-        if opened is not None and opened.close is not None:
+        if opened is not None:
             # The response is complete: what closing raises helps nobody.
-            with contextlib.suppress(Exception):
-                opened.close()
+            for close in (getattr(opened.pieces, "close", None), opened.close):
+                if close is not None:
+                    with contextlib.suppress(Exception):
+                        close()
         if timeout is not None:
             timeout.release()
 
@@ -450,10 +452,12 @@ class AsyncResilientStream(_Resilient):
 
     async def _close_source(self) -> None:
         opened, self._opened = self._opened, None
-        if opened is not None and opened.close is not None:
-            # The response is complete: what closing raises helps nobody.
-            with contextlib.suppress(Exception):
-                await self._clock.closing(opened.close)
+        if opened is not None:
+            # A generator that reads is ended too: left to be collected it would outlive its task.
+            for close in (getattr(opened.pieces, "aclose", None), opened.close):
+                if close is not None:
+                    with contextlib.suppress(Exception):
+                        await self._clock.closing(close)
 
     async def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
@@ -503,6 +507,7 @@ def _is_manager(source: Any, enter: str, iterate: str) -> bool:
         and not hasattr(type(source), iterate)
         and not hasattr(source, "headers")
         and not hasattr(source, "read")
+        and not hasattr(source, "__fspath__")
     )
 
 
