@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +157,89 @@ def test_the_sum_of_usages_leaves_unknown_what_none_of_them_reports():
     assert total == chunkfold.Usage(11, 2, 33, cached_input_tokens=0)
     assert total.reasoning_tokens is None
     assert chunkfold.Usage.sum([]) == chunkfold.Usage()
+
+
+# The manual
+
+PAGE = (Path(__file__).parent.parent / "docs" / "doors.md").read_text(encoding="utf-8")
+
+
+def block(title):
+    section = PAGE[PAGE.index(f"\n## {title}\n") :]
+    space = {}
+    exec(compile(re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1), "docs/doors.md", "exec"), space)
+    return space
+
+
+def test_the_observers_of_the_manual():
+    said = []
+    assert block("Observers")["record"](CHUNKS, lambda *news: said.append(news)) == "Hello"
+    assert said == [
+        ("reasoning", "Hm"),
+        ("text", "Hel"),
+        ("text", "lo"),
+        ("usage", 3),
+        ("call", "f", "complete"),
+        ("done", "clean"),
+    ]
+
+
+def test_the_lines_of_the_manual():
+    class Answer:
+        def iter_lines(self):
+            return iter(BODY.decode().split("\n"))
+
+    assert block("Lines")["read"](Answer()) == chunkfold.fold(BODY)
+
+
+class Upstream:
+    """Pieces cut anywhere, and an exception at the end where there is one."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def __iter__(self):
+        for at in range(0, len(BODY), 7):
+            yield BODY[at : at + 7]
+        if self.error is not None:
+            raise self.error
+
+
+def tee(upstream, stop=None):
+    kept, passed = [], []
+    pieces = block("A gateway that passes the bytes on")["tee"](upstream, kept.append)
+    for piece in pieces:
+        passed.append(piece)
+        if len(passed) == stop:
+            break
+    pieces.close()
+    return b"".join(passed), kept
+
+
+def test_the_bytes_of_the_gateway_are_unchanged():
+    passed, kept = tee(Upstream())
+    assert passed == BODY
+    assert kept == [chunkfold.fold(BODY)]
+
+
+def test_a_client_that_hangs_up_on_the_gateway():
+    passed, kept = tee(Upstream(), stop=3)
+    assert passed == BODY[:21]
+    assert [response.ended for response in kept] == ["cancelled"]
+
+
+def test_an_upstream_that_breaks_the_gateway():
+    kept = []
+    with pytest.raises(OSError, match="reset"):
+        list(block("A gateway that passes the bytes on")["tee"](Upstream(OSError("reset")), kept.append))
+    assert [response.error.message for response in kept] == ["reset"]
+    assert kept[0].text == "Hi"
+
+
+def test_a_limit_of_the_folder_is_not_one_of_the_gateway(monkeypatch):
+    kept = []
+    space = block("A gateway that passes the bytes on")
+    small = type("small", (), {**vars(chunkfold), "Folder": lambda: chunkfold.Folder(limits=chunkfold.Limits(parts=0))})
+    space["tee"].__globals__["chunkfold"] = small
+    assert b"".join(space["tee"](Upstream(), kept.append)) == BODY
+    assert [response.error.type for response in kept] == ["limit_exceeded"]

@@ -360,3 +360,14 @@ def test_a_coroutine_is_refused_with_the_remedy():
 
     with pytest.raises(TypeError, match="await it first"):
         chunkfold.wrap(ask())
+
+
+def test_a_stream_of_both_kinds_is_no_mistake_for_fold():
+    class Both:
+        def __iter__(self):
+            return iter(PAYLOADS)
+
+        def __aiter__(self):
+            raise AssertionError
+
+    assert chunkfold.fold(Both()).text == "Hello"

@@ -20,7 +20,7 @@ def report(name: str) -> None:
     """Tell through `logging` that an observer has raised; the exception being handled goes with it."""
     import logging
 
-    logging.getLogger("chunkfold").warning("the observer %s raised; the stream goes on", name, exc_info=True)
+    logging.getLogger("chunkfold").warning("the observer %s raised; the stream goes on", name, exc_info=True)  # noqa: LOG014
 
 
 class Observers:

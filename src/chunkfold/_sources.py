@@ -148,7 +148,7 @@ def _refuse_async(source: Any) -> None:
         if callable(close):
             close()
         raise TypeError("this is a coroutine that was not awaited: await it first and fold what it gives")
-    if isinstance(source, AsyncIterable):
+    if isinstance(source, AsyncIterable) and not isinstance(source, Iterable):  # LiteLLM's streams are both
         raise TypeError("this source is asynchronous: use afold() or astream()")
 
 
