@@ -57,11 +57,16 @@ def is_blank(value: Any) -> bool:
     return value is None or (value in ("", [], {}) and not isinstance(value, (bool, int, float)))
 
 
+# Stands in a path for a dot that is in a key.
+DOT = "\1"
+
+
 def leaves(value: Any, pattern: str = "", place: tuple[Any, ...] = ()):
     """Each leaf as its path with `[]` for positions, its exact place, and its value. Blank containers are leaves."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from leaves(item, f"{pattern}.{key}" if pattern else key, (*place, key))
+            step = key.replace(".", DOT)
+            yield from leaves(item, f"{pattern}.{step}" if pattern else step, (*place, key))
     elif isinstance(value, list) and value:
         for position, item in enumerate(value):
             number = item.get("index", position) if isinstance(item, dict) else position
@@ -83,6 +88,7 @@ def found_at(body: Any, path: list[str], numbers: list[str]) -> list[Any]:
     if not path:
         return [body]
     step, *rest = path
+    step = step.replace(DOT, ".")
     if step != "[]":
         return found_at(body[step], rest, numbers) if isinstance(body, dict) and step in body else []
     number, *numbers = numbers or ["?"]

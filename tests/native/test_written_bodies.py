@@ -174,6 +174,31 @@ BODIES = {
          "abort": {"reason": "user left"}},
         {"role": "assistant", "parts": [], "errorText": "no credit"},
     ],
+    "ag-ui": [
+        {"threadId": "t1", "runId": "r1", "messages": [], "outcome": None},
+        {"threadId": "t1", "runId": "r1", "protocolVersion": "1.0", "messages": [
+            {"id": "u1", "role": "user", "content": "?"},
+            {"id": "m0", "role": "assistant", "content": "Earlier."},
+            {"id": "u2", "role": "user", "content": [{"type": "text", "text": "?"}]},
+            {"id": "g1", "role": "reasoning", "content": "Hm", "encryptedValue": "enc1"},
+            {"id": "m1", "role": "assistant", "content": "Wait.", "name": "Keeper", "toolCalls": [
+                {"id": "c1", "type": "function", "function": {"name": "tide", "arguments": '{"n": 1}'}, "encryptedValue": "e"},
+                {"id": "c2", "function": {"name": "wind"}},
+                {"id": "c3", "type": "function", "function": {"name": "wind", "arguments": ""}},
+            ]},
+            {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "2.5"},
+            {"id": "t2", "role": "tool", "toolCallId": "c2", "content": [{"type": "text", "text": "?"}], "error": "no wind"},
+            {"id": "t3", "role": "tool", "toolCallId": "c9"},
+            {"id": "a1", "role": "activity", "activityType": "PLAN", "content": {"tasks": []}},
+            {"id": "m2", "role": "assistant", "toolCalls": [{"id": "c4", "type": "function", "function": None}]},
+            {"id": "m3", "role": "assistant", "content": None, "toolCalls": []},
+            {"id": "m4", "role": "assistant", "content": ""},
+            {"role": "assistant", "content": "Done."},
+        ], "outcome": {"type": "success"}, "usage": [{"inputTokens": 3, "outputTokens": 1}], "result": {"ok": 1},
+         "steps": [{"type": "STEP_STARTED", "stepName": "plan"}]},
+        {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "assistant", "content": "Up to"}],
+         "error": {"message": "model lost", "code": "E7"}},
+    ],
 }  # fmt: skip
 
 PAIRS = [(dialect, body) for dialect, bodies in BODIES.items() for body in bodies]

@@ -67,6 +67,8 @@ class AGUI(Dialect):
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         kind = payload.get("type")
+        if kind is None and isinstance(payload.get("messages"), list):
+            return CERTAIN if "threadId" in payload or "runId" in payload else NO
         if not isinstance(kind, str) or kind not in HANDLERS:
             return NO
         return LIKELY if kind in ("RAW", "CUSTOM") else CERTAIN
@@ -86,6 +88,9 @@ class AGUI(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if kind is None and isinstance(payload.get("messages"), list):
+            self._whole(payload, frame)
+            return
         if kind != "RUN_STARTED":
             self.w.message()
         if handler is not None:
@@ -106,22 +111,29 @@ class AGUI(Dialect):
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
         self._run = self._run or payload.get("runId")
         self.w.message(id=self._run)
+        self._take_input(payload)
+        self.w.extras(payload, _RUN)
+
+    def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")
         for _, message in self.w.objects("input", given.get("messages") if isinstance(given, dict) else None):
             self._given.add(_key(message.get("id")))
-        self.w.extras(payload, _RUN)
 
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
-        w = self.w
         self.end_seen = True
         self._usage(payload)
-        outcome = payload.get("outcome")
+        self._outcome(payload.get("outcome"))
+        self.w.extras(payload, _RUN)
+
+    def _outcome(self, outcome: Any) -> None:
+        """The body has an outcome, if only `null`, where the run has finished."""
+        w = self.w
         if not isinstance(outcome, dict):
             w.finish(0, outcome, "stop" if outcome is None else None)
         else:
             w.finish(0, outcome.get("type"), "tool_calls" if outcome.get("pendingToolCallIds") else None)
-        w.extras(payload, _RUN)
+        w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
@@ -131,7 +143,10 @@ class AGUI(Dialect):
 
     def _usage(self, payload: dict[str, Any]) -> None:
         """One entry for each call of a model."""
-        entries = [entry for _, entry in self.w.objects("usage", payload.get("usage"))]
+        usage = payload.get("usage")
+        entries = [entry for _, entry in self.w.objects("usage", usage)]
+        if "usage" in payload and not entries:
+            self.w.extra(("usage",), usage)
         if entries:
             self.w.usage({"usage": entries}, _run_usage)
 
@@ -247,7 +262,8 @@ class AGUI(Dialect):
                 return before
             w.stop(before)
         self._keys.add(key)
-        rest = _rest(payload, _CALL if is_call else _TEXT)
+        known = _CALL if is_call else _TEXT
+        rest = {name: value for name, value in payload.items() if name not in known}
         tool_type = "function" if is_call else None
         return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
 
@@ -292,11 +308,13 @@ class AGUI(Dialect):
         run's: they replace what came before, part by part if all of it is in them.
         """
         w = self.w
-        self.w.extras(payload, _ENVELOPE)
-        turn: list[dict[str, Any]] = []
-        for _, message in w.objects("message", payload.get("messages")):
-            turn = [] if message.get("role") == "user" else [*turn, message]
-        turn = [message for message in turn if _key(message.get("id")) not in self._given]
+        w.extras(payload, _ENVELOPE | {"messages"})
+        messages = payload.get("messages")
+        history, turn = self._divided([message for _, message in w.objects("message", messages)])
+        # What becomes of the turn is in the parts; the rest is kept.
+        kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
+        if "messages" in payload:
+            w.extra(("messages",), kept if isinstance(messages, list) else messages)
         if not turn:
             return
         if not self._keys <= {key for message in turn for key in _keys_of(message)}:
@@ -306,15 +324,27 @@ class AGUI(Dialect):
         for message in turn:
             _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
 
+    def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The messages of before, and those of this run."""
+        users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+        begin = users[-1] + 1 if users else 0
+        given = [message for message in messages[begin:] if _key(message.get("id")) in self._given]
+        return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
+
     def _assistant_message(self, message: dict[str, Any]) -> None:
         w = self.w
         content = message.get("content")
         if isinstance(content, str) and content:
-            self._state("text", message, TextPart(text=content))
+            self._state("text", message, TextPart(text=content), _ASSISTANT)
         for _, call in w.objects("tool_call", message.get("toolCalls")):
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
-            start = {"toolCallId": call.get("id"), "toolCallName": function.get("name")}
+            start = {
+                "toolCallId": call.get("id"),
+                "toolCallName": function.get("name"),
+                "parentMessageId": message.get("id"),
+                **_rest(call, _ENTRY),
+            }
             slot = w.slot(0, ("tool_call", _key(call.get("id")))) or self._open("tool_call", start)
             w.restate_call(slot, json_text(function.get("arguments")))
             w.stop(slot)
@@ -322,9 +352,11 @@ class AGUI(Dialect):
     def _reasoning_message(self, message: dict[str, Any]) -> None:
         content = message.get("content")
         if isinstance(content, str) and content:
-            self._state("reasoning", message, ReasoningPart(text=content))
+            self._state("reasoning", message, ReasoningPart(text=content), _REASONING)
 
-    def _state(self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart) -> None:
+    def _state(
+        self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart, known: frozenset[str]
+    ) -> None:
         """The text of a message as it stands: what was gathered gives way to it."""
         slot = self.w.slot(0, (kind, _key(message.get("id"))))
         if slot is None:
@@ -332,17 +364,107 @@ class AGUI(Dialect):
             self.w.delta(slot, part.text)
         else:
             self.w.replace(slot, part)
+        rest = _rest(message, known)
+        if kind == "reasoning" and message.get("encryptedValue"):
+            rest["encrypted"] = message["encryptedValue"]
+        self.w.update(slot, extra=rest)
         self.w.stop(slot)
 
     def _tool_message(self, message: dict[str, Any]) -> None:
         failed = {"is_error": True, "error": message["error"]} if message.get("error") else {}
-        self._add_result(message.get("toolCallId"), message.get("content"), {"messageId": message.get("id"), **failed})
+        rest = {"messageId": message.get("id"), **_rest(message, _TOOL), **failed}
+        self._add_result(message.get("toolCallId"), message.get("content"), rest)
 
     def _other_message(self, message: dict[str, Any]) -> None:
         """What is no part of an answer is in the snapshot, which is kept."""
 
     def _carry(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.extra((_CARRIED[payload["type"]], "-"), _rest(payload, _TRANSPORT))
+        value = {name: value for name, value in payload.items() if name not in _TRANSPORT}
+        self.w.extra((_CARRIED[payload["type"]], "-"), value)
+
+    # The messages of a run that was not streamed
+
+    def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
+        """All that the events of a run say, at the end: each message of this run as it stands."""
+        w = self.w
+        w.whole()
+        self.end_seen = True
+        w.message(id=payload.get("runId"))
+        self._take_input(payload)
+        w.extras(payload, _RUN | {"messages"})
+        self._usage(payload)
+        messages = payload["messages"]
+        objects = [message for message in messages if isinstance(message, dict)]
+        history, turn = self._divided(objects)
+        if history or not messages:
+            w.extra(("messages",), history)
+        for message in messages:
+            if not isinstance(message, dict) or message in turn:
+                whole = _WHOLE.get(word(message.get("role"))) if isinstance(message, dict) else None
+                whole(self, message) if whole is not None else w.unknown("message", message)
+        if "outcome" in payload:
+            self._outcome(payload["outcome"])
+        error = error_in(payload)
+        if error is not None:
+            w.error(error)
+
+    def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
+        w = self.w
+        id_, content = message.get("id"), message.get("content")
+        known = {"role", *_words(message, "id", "content")}
+        extra = {name: value for name, value in message.items() if name not in known}
+        if "content" not in message:
+            extra["$absent"] = ["content"]
+        if kind == "reasoning" and _words(message, "encryptedValue"):
+            extra["encrypted"] = extra.pop("encryptedValue")
+        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=extra)
+        w.delta(slot, content)
+        w.stop(slot)
+
+    def _whole_reasoning(self, message: dict[str, Any]) -> None:
+        self._whole_text("reasoning", message)
+
+    def _whole_assistant(self, message: dict[str, Any]) -> None:
+        """The text, if only an empty one, and the calls that stand in the same message."""
+        w = self.w
+        calls = message.get("toolCalls")
+        if isinstance(calls, list) and calls and all(isinstance(call, dict) for call in calls):
+            message = {name: value for name, value in message.items() if name != "toolCalls"}
+        else:
+            calls = []
+        self._whole_text("text", message)
+        for call in calls:
+            given = call.get("function")
+            function = given if isinstance(given, dict) else {}
+            extra = {name: value for name, value in call.items() if name not in {"function", *_words(call, "id")}}
+            known = _words(function, "name", "arguments")
+            inner = {name: value for name, value in function.items() if name not in known}
+            if inner or ("function" in call and given is not function):
+                extra["function"] = inner or given
+            absent = [name for name in ("type", "function") if name not in call]
+            absent += [name for name in ("arguments",) if name not in function]
+            extra |= {"$form": "inner", **({"$absent": absent} if absent else {})}
+            id_ = call.get("id")
+            key = ("tool_call", _key(id_))
+            slot = w.start(
+                0, "tool_call", key=key, id=id_, name=function.get("name"), tool_type="function", extra=extra
+            )
+            w.delta(slot, function.get("arguments"))
+            w.stop(slot)
+
+    def _whole_tool(self, message: dict[str, Any]) -> None:
+        w = self.w
+        id_ = message.get("toolCallId")
+        known = {"role", "id", "content", *_words(message, "toolCallId")}
+        extra = {name: value for name, value in message.items() if name not in known}
+        if "id" in message:
+            extra["messageId"] = message["id"]
+        if "content" not in message:
+            extra["$absent"] = ["content"]
+        call = w.slot(0, ("tool_call", _key(id_)))
+        extra |= {"content": message.get("content"), "is_error": bool(message.get("error"))}
+        name = call.name if call is not None else None
+        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=extra))
 
 
 def _key(id_: Any) -> str:
@@ -355,6 +477,11 @@ def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     if payload.keys() <= known:
         return {}
     return {name: value for name, value in payload.items() if name not in known and value is not None}
+
+
+def _words(holder: Mapping[str, Any], *names: str) -> list[str]:
+    """Those of the fields *names* that hold text."""
+    return [name for name in names if isinstance(holder.get(name), str) and holder[name]]
 
 
 def _keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
@@ -383,6 +510,18 @@ def _call_usage(raw: dict[str, Any]) -> Usage:
         reasoning_tokens=count(raw, "reasoningTokens"),
     )
 
+
+# What a part is made of in each kind of message, and in a call.
+_ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
+_REASONING = frozenset({"id", "role", "content", "encryptedValue"})
+_TOOL = frozenset({"id", "role", "content", "toolCallId", "error"})
+_ENTRY = frozenset({"id", "type", "function"})
+
+_WHOLE: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
+    "assistant": AGUI._whole_assistant,
+    "reasoning": AGUI._whole_reasoning,
+    "tool": AGUI._whole_tool,
+}
 
 _MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
     "assistant": AGUI._assistant_message,
