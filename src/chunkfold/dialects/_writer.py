@@ -187,6 +187,8 @@ class Writer:
         self._choices: dict[int, _Choice] = {}
         self._facts: dict[str, Any] = {}
         self._extras: dict[tuple[str | int, ...], Any] = {}
+        # The keys of objects whose blank fields were noted, with their paths.
+        self._shapes: set[tuple[Any, ...]] = set()
         self._usage_raw: dict[str, Any] = {}
         self._usage: Usage | None = None
 
@@ -324,7 +326,15 @@ class Writer:
         self.out.append(Extra(path, value))
 
     def blanks(self, payload: Mapping[str, Any], leave: Collection[str], *path: str | int) -> None:
-        """Note which fields of *payload* but those to *leave* say nothing, at *path*: the native body has them too."""
+        """
+        Note which fields of *payload* but those to *leave* say nothing, at *path*: the native body has them too.
+
+        A field is looked at when it comes for the first time: later it has been noted, or it has had a value.
+        """
+        shape = (path, *payload)
+        if shape in self._shapes:
+            return
+        self._shapes.add(shape)
         extras = self._extras
         for key, value in payload.items():
             if value is None:
@@ -719,6 +729,7 @@ class Writer:
             self._facts = {}
             if reason == "attempt":
                 self._extras, self._usage_raw, self._usage = {}, {}, None
+                self._shapes.clear()
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
     def close(self) -> None:
