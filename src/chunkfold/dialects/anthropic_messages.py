@@ -156,7 +156,7 @@ class AnthropicMessages(Dialect):
         if kind == "redacted_thinking":
             return w.start(0, known, **key, extra={**rest, "redacted": True, "encrypted": block.get("data")})
         if known in CALLS:
-            number = {"index": index} if isinstance(index, int) else {}
+            number = {"index": index} if type(index) is int else {}
             tool = "function" if kind == "tool_use" else kind
             name, id_ = block.get("name"), block.get("id")
             return w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})

@@ -223,7 +223,7 @@ class GeminiInteractions(Dialect):
             extra={
                 **_described(step, _CALL, ("name", "arguments") if self._is_whole else ("name",)),
                 **self._place(index),
-                **({"index": index} if isinstance(index, int) else {}),
+                **({"index": index} if type(index) is int else {}),
             },
         )
         if isinstance(step.get("arguments"), str) and self._is_whole:
