@@ -22,7 +22,7 @@ LAYERS = {
     "dialects": {"dialects"},
     "assembly": {"_judgement", "_shown", "accumulator", "_live"},
     "composition": {"_shapes", "_templates", "_objects", "_decoder", "_saving", "_folder"},
-    "outside": {"_observers", "_sources", "timing", "_doors", "_wrap", "typed", "native", "views", "resilience"},
+    "outside": {"_observers", "_sources", "timing", "_doors", "_wrap", "_prefill", "typed", "native", "views", "resilience"},
     "package": {"", "integrations"},
     "command": {"cli", "__main__"},
 }
@@ -34,6 +34,7 @@ LOOKING_UP = {
     ("_value", "response"): "as above",
     ("response", "native"): "to_native() builds on demand what only few callers want",
     ("response", "_folder"): "from_native() folds a body",
+    ("response", "_prefill"): "as_prefill() asks the dialects what may be gone on from",
 }
 
 # What is loaded only where it is used: the module that does, and what it is.
