@@ -82,7 +82,7 @@ class GeminiInteractions(Dialect):
         kind = payload.get("event_type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            if isinstance(payload.get("index"), (int, str)):
+            if type(payload.get("index")) in (int, str):
                 self._last = payload["index"]
             self._is_streamed = True
             handler(self, payload, frame)
