@@ -91,7 +91,7 @@ class DashScope(Dialect):
     def _error(self, payload: dict[str, Any], frame: Frame) -> StreamError | None:
         """What has a code: SDKs put an empty one into every success."""
         code = payload.get("code")
-        if code not in (None, "", 0, 200) or frame.event == "error":
+        if (code and code != 200) or frame.event == "error":
             status = _STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None
             return error_in(payload) or read_error(payload, raw=payload, status=status)
         return error_in(payload)

@@ -71,7 +71,7 @@ class MistralConversations(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        self._entries: dict[tuple[int | None, str | None], int] = {}
+        self._entries: dict[tuple[str, int | None, str | None], int] = {}
         self._taken: set[int] = set()
         # The text or reasoning that is being written. Only the next one ends it.
         self._open: Slot | None = None
@@ -160,12 +160,12 @@ class MistralConversations(Dialect):
         w = self.w
         number, name = payload.get("output_index"), payload.get("id")
         number = number if type(number) is int else None
-        key = (number, name if isinstance(name, str) else None)
+        key = (kind, number, name if isinstance(name, str) else None)
         place = self._entries.get(key)
         if place is None:
             place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number
             self._taken.add(place)
-            self._entries[key] = self._entries[number, None] = place
+            self._entries[key] = self._entries[kind, number, None] = place
             w.extra(("outputs", place, "type"), kind)
             for fact in _FACTS:
                 if payload.get(fact) is not None:

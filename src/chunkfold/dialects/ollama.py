@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import is_real
 from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
 
@@ -75,7 +76,7 @@ class Ollama(Dialect):
         done = payload.get("done")
         if done is True:
             self._done(payload)
-        elif not isinstance(done, bool):
+        elif not isinstance(done, bool) and "done" in payload:
             w.extra(("done",), done)
         if error is not None:
             w.error(error)
@@ -101,7 +102,7 @@ class Ollama(Dialect):
         w.extra(("done",), True)
         reason = payload.get("done_reason")
         w.finish(0, reason)
-        if reason is not None and not isinstance(reason, str):
+        if reason is not None and not is_real(reason):
             w.extra(("done_reason",), reason)
         if payload.get("created_at") != self._created:
             w.extra(("created_at",), payload.get("created_at"))

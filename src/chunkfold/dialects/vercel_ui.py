@@ -178,7 +178,7 @@ class VercelUI(Dialect):
         before = w.slot(0, (kind, _key(id_)))
         if before is not None:
             w.stop(before)
-        return w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_rest(payload, _PIECE))
+        return w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
@@ -208,6 +208,7 @@ class VercelUI(Dialect):
         slot = w.slot(0, ("call", _key(id_)))
         if slot is None:
             kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
+            rest = {**_others(payload, _CALL), **rest}
             return w.start(0, kind, key=("call", _key(id_)), id=id_, name=name, tool_type="function", extra=rest)
         if slot.name is None and isinstance(name, str) and name:
             slot.name = name

@@ -170,5 +170,5 @@ def add_error(out: dict[str, Any], response: Response) -> None:
     if out and "error" in told:
         told = {"error": told["error"]}
     for key, value in told.items():
-        if out.get(key) is None:
+        if out.get(key) in (None, "", [], {}):
             out[key] = value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -133,17 +134,18 @@ def _is_of_user(part: Part) -> bool:
 def _messages(parts: Iterable[Part], *, whole: bool) -> list[Any]:
     """The messages that the parts stood in."""
     out: list[Any] = []
-    by_id: dict[str | None, dict[str, Any]] = {}
+    by_id: dict[str, dict[str, Any]] = {}
     for part in parts:
         if isinstance(part, (TextPart, ReasoningPart)):
             out.append(_text(part))
-            by_id[out[-1].get("id")] = out[-1]
+            by_id[_json.encode(out[-1].get("id"))] = out[-1]
         elif isinstance(part, ToolCall):
             inner = part.extra.get("$form") == "inner"
             name = part.extra.get("parentMessageId") or part.id
-            holder = out[-1] if inner and out else by_id.get(name)
-            if holder is None or holder.get("role") != "assistant":
-                holder = by_id[name] = {"role": "assistant"}
+            key = _json.encode(name)
+            holder = out[-1] if inner and out else by_id.get(key)
+            if not isinstance(holder, dict) or holder.get("role") != "assistant":
+                holder = by_id[key] = {"role": "assistant"}
                 fill(holder, id=name)
                 out.append(holder)
             calls = holder.get("toolCalls")

@@ -96,10 +96,12 @@ def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
 
 def _message(parts: Iterable[Part], extra: dict[str, Any]) -> dict[str, Any]:
     content = [part for part in parts if isinstance(part, TextPart)]
-    others = extra.get("content")
-    if content or isinstance(others, dict):
+    kept = extra.get("content")
+    # By their places, unless the server had an object there.
+    others = kept if isinstance(kept, dict) and all(map(str.isdecimal, kept)) else {}
+    if content or others:
         out = fields(extra, ("content",))
-        out["content"] = _content(content, others if isinstance(others, dict) else {})
+        out["content"] = _content(content, others)
     else:
         out = fields(extra)
     reasoning = "".join([part.text for part in parts if isinstance(part, ReasoningPart)])

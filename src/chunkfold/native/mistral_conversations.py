@@ -111,6 +111,7 @@ def body(response: Response) -> dict[str, Any]:
         out["error"] = {key: value for key, value in error.items() if key not in ("created_at", "object")}
         if error.get("type") == "conversation.response.error":
             del out["error"]["type"]
+        out["error"] = out["error"] or {"message": None}
     add_unknown(out, [part for part in response.parts if not _is_in(part, kept)])
     return out
 

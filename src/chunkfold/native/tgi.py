@@ -55,7 +55,8 @@ def body(response: Response) -> dict[str, Any]:
     if details or "details" in extra:
         out["details"] = details or copied(extra["details"])
     for key, value in (error or {}).items():
-        out.setdefault(key, value)
+        if key in ("error", "error_type") or "error" not in (error or {}):
+            out[key] = value
     add_unknown(out, response.parts)
     return out
 

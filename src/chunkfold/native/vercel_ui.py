@@ -87,9 +87,11 @@ def body(response: Response) -> dict[str, Any]:
     out["parts"] = _parts(response)
     if error is not None:
         told = {key: value for key, value in error.items() if key != "type"}
-        for key, value in (told or {"errorText": None}).items():
-            if out.get(key) is None:
+        for key, value in told.items():
+            if out.get(key) in (None, "", [], {}):
                 out[key] = value
+        if "error" not in told:
+            out.setdefault("errorText", None)
     return out
 
 
@@ -119,13 +121,17 @@ def _parts(response: Response) -> list[Any]:
 
 def _items(parts: tuple[Part, ...], *, whole: bool, cut: bool) -> Iterable[list[Any]]:
     """What each part is in the message: nothing for the result of a call that is in it."""
-    results = {part.call_id: part for part in parts if isinstance(part, ToolResult)}
+    results: dict[str | None, list[ToolResult]] = {}
+    for part in parts:
+        if isinstance(part, ToolResult):
+            results.setdefault(part.call_id, []).append(part)
     ids = {part.id for part in parts if isinstance(part, ToolCall)}
     for part in parts:
         if isinstance(part, (TextPart, ReasoningPart)):
             yield [_text(part, whole=whole, state="streaming" if cut and part is parts[-1] else "done")]
         elif isinstance(part, ToolCall):
-            yield [_call(part, results.get(part.id))]
+            found = results.get(part.id)
+            yield [_call(part, found.pop(0) if found else None)]
         elif isinstance(part, ToolResult):
             yield [] if part.call_id in ids else [_result(part)]
         elif isinstance(part, (ImagePart, AudioPart, FilePart)):
@@ -168,7 +174,10 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
     if not is_form:
         out["state"] = _state(call)
     if result is not None:
-        out |= _outcome(result)
+        outcome = _outcome(result)
+        if is_form:
+            outcome.pop("state", None)
+        out |= outcome
     return out
 
 
