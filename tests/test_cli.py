@@ -121,7 +121,7 @@ def test_the_exit_status_says_how_it_ended(run, saved, body, status, form):
 
 @pytest.mark.parametrize(
     "words",
-    [["--nonsense"], ["--json", "--events"], ["--dialect"], ["--dialect", "none"], ["--dial", "auto"], ["/no/such/file"], ["/"], ["--json", "/no/such/file"]],
+    [["--nonsense"], ["--json", "--events"], ["--json", "--native"], ["--dialect"], ["--dialect", "none"], ["--dial", "auto"], ["/no/such/file"], ["/"], ["--json", "/no/such/file"]],
     ids=" ".join,
 )  # fmt: skip
 def test_wrong_use_is_2_with_one_line_on_standard_error(run, words):
@@ -261,6 +261,21 @@ def test_events_are_lines_that_read_back_to_the_events(run, saved, kind):
     assert rebuild(events) == chunkfold.fold(body)
 
 
+# --native
+
+
+def test_native_is_the_body_that_was_not_streamed_one_a_line(run, saved):
+    one, other = saved(GOOD), saved(b"<html>no stream</html>", "page.html")
+    status, out, err = run("--native", one, other)
+    body, nothing = map(json.loads, out.split("\n")[:-1])
+    assert body == chunkfold.fold(GOOD).to_native()
+    assert body["object"] == "chat.completion"
+    assert body["choices"][0]["message"]["content"] == TEXT.rstrip("\n")
+    assert nothing is None
+    assert status == 6
+    assert "no native body" in err
+
+
 # Options
 
 
@@ -291,7 +306,7 @@ def test_cumulative_deltas_are_taken_apart_on_request(run, saved):
 def test_help_names_every_flag_and_every_status(run, word):
     status, out, _ = run(word)
     assert status == 0
-    for flag in ("--json", "--events", "--dialect", "--split-think-tags", "--cumulative-deltas", "--version"):
+    for flag in ("--json", "--events", "--native", "--dialect", "--split-think-tags", "--cumulative-deltas", "--version"):
         assert flag in out
     for number in ("0", "2", "3", "4", "5", "6", "7", "130", "141"):
         assert number in out.partition("exit status")[2]

@@ -204,6 +204,7 @@ def text(words, **fields):
 RESPONSES = {
     "nothing": response(),
     "an-empty-message": response(said()),
+    "a-phase-that-is-null": response(said(text("a"), phase=None)),
     "messages": response(said(text("a"), phase="commentary"), {**said(text("b"), text("c")), "id": "message_2"}),
     "a-message-of-every-kind": response(said(text("a"), {"type": "refusal", "refusal": "No.", "why": None}, text("b"))),
     "refusals": response(said({"type": "refusal", "refusal": "a"}, {"type": "refusal", "refusal": "b"})),
