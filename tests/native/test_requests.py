@@ -1,0 +1,148 @@
+"""The assistant message as the provider wants it back: ids, signatures and encrypted reasoning in their places."""
+
+from __future__ import annotations
+
+import pytest
+
+from chunkfold import Message, ReasoningPart, Response, TextPart, ToolCall, UnknownDialect, dialects
+from tests.native.test_odd_bodies import ANTHROPIC, CHAT, RESPONSES, call, item, message, said, text
+
+
+def sent_back(body, dialect):
+    return Response.from_native(body, dialect).message.to_request(dialect)
+
+
+def test_chat_gets_text_and_calls_back():
+    body = {**CHAT["calls"]}
+    body["choices"] = [
+        {
+            **body["choices"][0],
+            "message": {"role": "assistant", "content": "So", "tool_calls": [call(), call(id="b", index=3)]},
+        }
+    ]
+    assert sent_back(body, "openai-chat") == {
+        "role": "assistant",
+        "content": "So",
+        "tool_calls": [call(), call(id="b")],
+    }
+
+
+def test_chat_gets_null_for_no_text():
+    assert sent_back(CHAT["calls"], "openai-chat")["content"] is None
+
+
+@pytest.mark.parametrize(
+    "name", ["reasoning-details", "a-signed-call", "a-custom-call", "thinking-items", "reasoning-text"]
+)
+def test_chat_gets_what_it_sent_under_the_same_names(name):
+    sent = CHAT[name]["choices"][0]["message"]
+    assert sent_back(CHAT[name], "openai-chat") == {"content": None, **sent}
+
+
+def test_chat_gets_no_annotations_and_of_sound_the_id():
+    assert sent_back(CHAT["citations"], "openai-chat") == {"role": "assistant", "content": "x"}
+    assert sent_back(CHAT["sound"], "openai-chat") == {"role": "assistant", "content": None, "audio": {"id": "audio_1"}}
+
+
+def test_chat_gets_an_empty_text_for_arguments_that_were_null():
+    (made,) = sent_back(CHAT["a-call-with-null-arguments"], "openai-chat")["tool_calls"]
+    assert made["function"]["arguments"] == ""
+
+
+@pytest.mark.parametrize("name", ["withheld", "results", "calls", "blocks-that-nobody-knows"])
+def test_anthropic_gets_its_blocks_back(name):
+    blocks = [block for block in ANTHROPIC[name]["content"] if block.get("data") != ""]
+    got = sent_back(ANTHROPIC[name], "anthropic-messages")
+    assert got["role"] == "assistant"
+    assert [block for block in got["content"] if block.get("data") != ""] == blocks
+
+
+def test_anthropic_gets_neither_empty_text_nor_unsigned_thinking():
+    body = message(
+        {"type": "thinking", "thinking": "Hm", "signature": "c2ln"},
+        {"type": "thinking", "thinking": "Hm", "signature": ""},
+        {"type": "text", "text": ""},
+        {"type": "text", "text": "So"},
+    )
+    assert sent_back(body, "anthropic-messages")["content"] == [body["content"][0], body["content"][3]]
+
+
+def test_anthropic_gets_arguments_that_are_no_object_in_one():
+    half = Message(parts=(ToolCall(id="t", name="f", raw_arguments='{"x', status="truncated"),))
+    (block,) = half.to_request("anthropic-messages")["content"]
+    assert block == {"type": "tool_use", "id": "t", "name": "f", "input": {"raw_arguments": '{"x'}}
+
+
+@pytest.mark.parametrize("name", ["calls", "reasoning", "results", "messages", "items-that-nobody-knows"])
+def test_responses_get_their_items_back(name):
+    sent = [{key: value for key, value in one.items() if key != "content"} for one in RESPONSES[name]["output"]]
+    got = sent_back(RESPONSES[name], "openai-responses")
+    assert [{key: value for key, value in one.items() if key != "content"} for one in got] == sent
+
+
+def test_responses_get_texts_and_refusals_back():
+    body = {
+        **RESPONSES["nothing"],
+        "output": [
+            said(text("a"), {"type": "refusal", "refusal": "No."}, phase="commentary"),
+            item("reasoning", summary=[], encrypted_content="ZW5j"),
+        ],
+    }
+    first, second = sent_back(body, "openai-responses")
+    assert first["content"] == [{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "No."}]
+    assert (first["phase"], first["id"]) == ("commentary", "message_1")
+    assert second["encrypted_content"] == "ZW5j"
+
+
+PLAIN = Message(
+    parts=(
+        ReasoningPart(text="Hm"),
+        TextPart(text="So"),
+        ToolCall(id="call_1", name="f", raw_arguments='{"x":1}', status="complete"),
+    )
+)
+
+
+@pytest.mark.parametrize("dialect", sorted(dialects.names()))
+def test_a_message_of_no_dialect_can_be_sent_in_each(dialect):
+    made = PLAIN.to_request(dialect)
+    assert "So" in repr(made)
+
+
+def test_a_plain_message_in_three_forms():
+    assert PLAIN.to_request("openai-chat") == {
+        "role": "assistant",
+        "content": "So",
+        "reasoning_content": "Hm",
+        "tool_calls": [{"type": "function", "id": "call_1", "function": {"name": "f", "arguments": '{"x":1}'}}],
+    }
+    assert PLAIN.to_request("anthropic") == {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "So"},
+            {"type": "tool_use", "id": "call_1", "name": "f", "input": {"x": 1}},
+        ],
+    }
+    assert PLAIN.to_request("openai-responses") == [
+        {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So"}]},
+        {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": '{"x":1}'},
+    ]
+
+
+def test_an_unknown_dialect_is_refused():
+    with pytest.raises(UnknownDialect):
+        PLAIN.to_request("none")
+
+
+def test_what_has_no_dialect_has_no_body_but_an_error_has():
+    with pytest.raises(ValueError, match="no native body"):
+        Response().to_native()
+    error = {"error": {"type": "overloaded_error", "message": "later"}}
+    assert Response.from_native(error).to_native() == error
+
+
+def test_a_body_that_is_no_object_is_refused():
+    for body in ([], "text", None):
+        with pytest.raises(TypeError):
+            Response.from_native(body)
