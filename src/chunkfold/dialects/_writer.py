@@ -785,7 +785,7 @@ class Writer:
                     self._announce(slot)
                 slot.target = target = slot
             elif target is None or target.kind != kind:
-                if target is not None and target.index >= 0:
+                if target is not None and target.index >= 0 and target.open:
                     self.out.append(PartStop(target.choice, target.index))
                     if target is not slot:
                         target.open = False

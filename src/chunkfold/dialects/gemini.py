@@ -426,7 +426,7 @@ class Gemini(Dialect):
         if at[-1] != "finishReason" or not is_real(reason):
             self.w.extra(at, None if is_real(reason) else reason)
         if type(reason) is int:
-            reason = str(reason)
+            reason = _json.encode(reason)
         if is_real(reason):
             self._reasons[choice] = reason
             self.w.finish(choice, reason)
@@ -439,7 +439,7 @@ class Gemini(Dialect):
             return
         reason = _field(feedback, "blockReason")
         if reason and type(reason) in (str, int):
-            w.finish(0, str(reason), "content_filter")
+            w.finish(0, reason if isinstance(reason, str) else _json.encode(reason), "content_filter")
         w.extras(feedback, frozenset(), *at)
 
     def _usage(self, usage: Any) -> None:

@@ -17,6 +17,7 @@ from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import word
 from chunkfold.dialects._writer import CALLS, json_text
 from chunkfold.response import Usage
 
@@ -102,7 +103,7 @@ class GeminiInteractions(Dialect):
         elif error_in(payload) is not None:
             self._error(payload, frame)
         else:
-            w.unknown(str(kind or "payload"), payload)
+            w.unknown(word(kind), payload)
 
     # The interaction
 
@@ -167,12 +168,12 @@ class GeminiInteractions(Dialect):
         if not isinstance(step, dict):
             self.w.unknown("step", step)
             return
-        kind = str(step.get("type"))
+        kind = word(step.get("type"), default="step")
         _by_kind(STEPS, kind, GeminiInteractions._unknown_step)(self, index, step, frame, *path)
 
     def _output(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         for _, item in self.w.objects("content", step.get("content")):
-            handler = CONTENTS.get(str(item.get("type")))
+            handler = CONTENTS.get(word(item.get("type")))
             if handler is not None:
                 self._stop(index)
                 handler(self, index, item, frame)
@@ -211,7 +212,7 @@ class GeminiInteractions(Dialect):
     def _call(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """A function of the client's, or any of the server's tools."""
         w = self.w
-        kind = str(step.get("type"))
+        kind = word(step.get("type"), default="step")
         is_function = kind == "function_call"
         slot = w.start(
             0,
@@ -233,7 +234,7 @@ class GeminiInteractions(Dialect):
         return slot
 
     def _result(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        kind = str(step.get("type"))
+        kind = word(step.get("type"), default="step")
         extra = {**_described(step, _RESULT, _OPTIONAL), **self._place(index), "content": step.get("result")}
         name = step.get("name") or kind.removesuffix("_result")
         slot = self.w.start(0, "server_tool_result", key=index, id=step.get("call_id"), name=name, extra=extra)
@@ -242,7 +243,7 @@ class GeminiInteractions(Dialect):
     def _unknown_step(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A step that is no part of the answer, such as the user's input, or a new one."""
         self._stop(index)
-        self.w.start(0, "unknown", key=index, name=str(step.get("type")), extra=step)
+        self.w.start(0, "unknown", key=index, name=word(step.get("type"), default="step"), extra=step)
 
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         self._stop(self._last)
