@@ -58,6 +58,7 @@ class MistralConversations(Dialect):
 
     name: ClassVar[str] = "mistral-conversations"
     delta_keys: ClassVar[tuple[str, ...]] = ("content", "text", "arguments")
+    padding_keys: ClassVar[tuple[str, ...]] = ("created_at",)
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:

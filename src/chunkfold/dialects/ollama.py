@@ -44,6 +44,7 @@ class Ollama(Dialect):
     name: ClassVar[str] = "ollama"
     aliases: ClassVar[tuple[str, ...]] = ("ollama-chat", "ollama-generate")
     delta_keys: ClassVar[tuple[str, ...]] = ("content", "response", "thinking")
+    padding_keys: ClassVar[tuple[str, ...]] = ("created_at",)
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -124,7 +125,8 @@ class Ollama(Dialect):
         for key, handle in FIELDS.items():
             if holder.get(key):
                 handle(self, holder[key], frame, *path, key)
-        w.blanks(holder, (), *path)
+        if not path or not all(holder.values()):
+            w.blanks(holder, (), *path)
         w.extras(holder, known, *path)
 
     def _thinking(self, value: Any, frame: Frame, *path: str) -> None:
