@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SDKS := .venv-sdks/bin
 
-.PHONY: demo test test-sdks lint bench clean
+.PHONY: demo test test-sdks faults lint bench clean
 
 demo: .venv/ready
 	$(BIN)/python demo/run.py
@@ -14,6 +14,12 @@ test: .venv/ready
 # With the vendors' SDKs, in an environment of their own of some hundreds of megabytes.
 test-sdks: .venv-sdks/ready
 	$(SDKS)/python -m pytest tests_sdks
+
+# Every fault at every place under every runtime: those of the standard library, then httpx, aiohttp, trio and anyio.
+# What came of it goes into the manual.
+faults: .venv/ready .venv-sdks/ready
+	CHUNKFOLD_TESTS=faults $(BIN)/python -m pytest -p tests.resilience.record tests/resilience/test_faults.py
+	CHUNKFOLD_TESTS=faults $(SDKS)/python -m pytest -p tests.resilience.record tests_sdks/test_resilience.py
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests tests_sdks bench demo

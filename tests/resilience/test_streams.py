@@ -26,6 +26,7 @@ from chunkfold.errors import (
 )
 from chunkfold.events import DiagnosticEvent, ErrorEvent, MessageReset, MessageStop, TextDelta
 from chunkfold.resilience import Attempt, Fallback, RateLimitRetry, Retry, Timeouts, rate_limit_of
+from chunkfold.resilience._clock import Overdue
 from chunkfold.resilience._failures import failure_of
 from chunkfold.resilience._read_timeouts import never_waits, read_timeout
 from tests.laws import rebuild
@@ -218,6 +219,77 @@ def test_a_step_that_takes_too_long_is_cancelled_and_what_it_turns_that_into_is_
                     pass
             assert stream.response().text == "Hi"
         assert cancelled == [False, True]
+
+    asyncio.run(main())
+
+
+def test_the_timer_of_the_steps_takes_no_cancellation_that_is_not_its_own():
+    async def main():
+        steps = resilience.Clock().steps()
+        task = asyncio.current_task()
+
+        async def stuck():
+            await asyncio.Event().wait()
+
+        async def swallowed():
+            with contextlib.suppress(asyncio.CancelledError):
+                await stuck()
+            return "done"
+
+        async def translated():
+            try:
+                await stuck()
+            except asyncio.CancelledError:
+                raise OSError from None
+
+        async def cancelled_by_both():
+            asyncio.get_running_loop().call_soon(task.cancel)
+            await asyncio.sleep(0)
+
+        for call in (stuck, translated):
+            with pytest.raises(Overdue):
+                await steps.within(0.005, call)
+            assert task.cancelling() == 0
+        assert await steps.within(0.005, swallowed) == "done"
+        assert task.cancelling() == 0
+        # One timer stands for many steps and is set forward when it rings.
+        for _ in range(3):
+            assert await steps.within(30, lambda: asyncio.sleep(0, "ok")) == "ok"
+        with pytest.raises(OSError, match="own"):
+            await steps.within(30, failing)
+        with pytest.raises(Overdue):
+            await steps.within(0.005, stuck)
+        with pytest.raises(asyncio.CancelledError):
+            await steps.within(30, cancelled_by_both)
+        assert task.uncancel() == 0
+        steps.close()
+
+    async def failing():
+        raise OSError("own")
+
+    asyncio.run(main())
+
+
+def test_the_cancellation_of_the_caller_goes_before_that_of_the_timer():
+    async def main():
+        async def stuck():
+            await asyncio.Event().wait()
+
+        async def inner():
+            steps = resilience.Clock().steps()
+            loop = asyncio.get_running_loop()
+
+            async def both():
+                steps._until = 0
+                loop.call_soon(steps._ring)
+                loop.call_soon(asyncio.current_task().cancel)
+                await stuck()
+
+            await steps.within(60, both)
+
+        task = asyncio.create_task(inner())
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
     asyncio.run(main())
 
@@ -579,6 +651,30 @@ def test_an_observer_that_raises_is_reported_once(caplog):
     list(stream)
     assert stream.response().text == "Hello"
     assert sorted(record.args[0] for record in caplog.records) == ["on_attempt", "on_text"]
+
+
+def test_an_observer_may_end_the_stream():
+    clock = FakeClock()
+    server = Server(clock, [ROLE], ANSWER)
+    stream = resilience.stream(server, clock=clock, retry=EXACT, on_retry=lambda _: stream.close())
+    assert [event.type for event in stream] == []
+    assert (len(server.opened), server.opened[0].closed, stream.response().ended) == (1, True, "cancelled")
+
+
+@pytest.mark.parametrize("retry", [None, EXACT])
+def test_the_response_is_complete_when_its_last_events_are_seen(retry):
+    stream, server, _ = make([b"".join(ANSWER)], retry=retry)
+    for event in stream:
+        if event.type == "finish":
+            break
+    assert stream.response().ended is None
+    for event in stream:
+        if event.type == "part_stop":
+            break
+    assert (stream.response().ended, server.opened[0].closed) == ("clean", True)
+    stream.close()
+    assert stream.response().ended == "clean"
+    assert stream.attempts[0].first_output == 0
 
 
 def test_done_is_told_once_on_every_way_out():

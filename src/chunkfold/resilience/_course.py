@@ -209,6 +209,7 @@ class Course:
             Folder(fallback.dialect, **self._options)
 
         self._flow = self._run()
+        self._is_deciding = self._wants_end = False
         self.step: Step | None = None
 
     # For the shells
@@ -228,6 +229,7 @@ class Course:
         self._go(outcome)
 
     def _go(self, outcome: Any) -> None:
+        self._is_deciding = True
         try:
             self.step = self._flow.send(outcome)
         except StopIteration:
@@ -239,6 +241,9 @@ class Course:
             self.step = CLOSE
             self._flow = _nothing()
             next(self._flow)
+        self._is_deciding = False
+        if self._wants_end:
+            self.cancel()
 
     def plain_event(self, piece: Any) -> Event | None:
         """The event of a piece that means one plain delta; else nothing has been done with it."""
@@ -289,6 +294,10 @@ class Course:
         """Nobody wants more of it."""
         if self.over and self._final is not None:
             return
+        if self._is_deciding:  # an observer wants it
+            self._wants_end = True
+            return
+        self._wants_end = False
         self._flow.close()
         self.over = True
         self.step = None
@@ -463,7 +472,7 @@ class Course:
             if opened.is_mistake:
                 raise opened.error
             return self._end(opened.error)
-        self._is_plain = now.released and self._may_be_plain
+        self._is_plain = False
         if opened.status is not None and opened.status >= 400:
             ending = yield from self._refused(opened)
         else:
@@ -536,30 +545,32 @@ class Course:
 
     def _hear(self, now: _Try, events: list[Event]) -> None:
         """Events have been folded: hand them out, or hold them until they are worth it."""
-        for event in events:
-            if isinstance(event, MessageStop):
-                now.stop = event
-                continue
-            if now.first_output is None and _gives(event):
-                now.first_output = self._clock.now() - self._begun - now.attempt.begun
-            if _gives(event):
+        if events and isinstance(last := events[-1], MessageStop):
+            now.stop = last
+            events = events[:-1]
+        if self.is_timed or now.first_output is None:
+            if any(map(_gives, events)):
                 self._quiet = 0.0
-            if isinstance(event, Ping) and not now.released:
-                self._hand_out([event], now)
-            else:
-                now.held.append(event)
-        if now.first_output is not None:
+                if now.first_output is None:
+                    now.first_output = self._clock.now() - self._begun - now.attempt.begun
+                    self._is_plain = self._may_be_plain
+        if not now.released:
+            now.held += [event for event in events if not isinstance(event, Ping)]
+            self._hand_out([event for event in events if isinstance(event, Ping)], now)
+            if now.first_output is None:
+                return
             self._release(now)
-        if now.released and now.held:
-            held, now.held = now.held, []
-            self._hand_out(held, now)
+            events = []
+        if now.held:
+            events = [*now.held, *events]
+            now.held = []
+        self._hand_out(events, now)
 
     def _release(self, now: _Try) -> None:
         """From here on the attempt is handed out as it comes; what was shown of another is taken back."""
         if now.released:
             return
         now.released = True
-        self._is_plain = self._may_be_plain
         if self._shown is not None:
             self._waiting.append(MessageReset(0, "attempt"))
         self._shown = now

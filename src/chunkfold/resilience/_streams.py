@@ -243,6 +243,10 @@ class ResilientStream(_Resilient):
                 if event is not None:
                     return event
                 course.tell(piece)
+                # The response is complete as soon as its last events can be seen.
+                if course.step is CLOSE:
+                    self._close_source()
+                    course.tell(None)
             elif step is CLOSE:
                 self._close_source()
                 course.tell(None)
@@ -358,6 +362,10 @@ class AsyncResilientStream(_Resilient):
     finalises its response, drops the source and warns with ResourceWarning.
     """
 
+    def __init__(self, course: Course) -> None:
+        super().__init__(course)
+        self._steps = self._clock.steps()
+
     def __aiter__(self) -> Self:
         return self
 
@@ -383,6 +391,9 @@ class AsyncResilientStream(_Resilient):
                 if event is not None:
                     return event
                 course.tell(piece)
+                if course.step is CLOSE:
+                    await self._close_source()
+                    course.tell(None)
             elif step is CLOSE:
                 await self._close_source()
                 course.tell(None)
@@ -409,7 +420,7 @@ class AsyncResilientStream(_Resilient):
                 return OVERDUE
             if not hasattr(pieces, "__anext__"):  # it never waits
                 return await _next_of(pieces)
-            return await self._clock.within(left, pieces.__anext__)
+            return await self._steps.within(left, pieces.__anext__)
         except (StopIteration, StopAsyncIteration):
             return END
         except Overdue:
@@ -451,6 +462,7 @@ class AsyncResilientStream(_Resilient):
             return Failed(error)
 
     async def _close_source(self) -> None:
+        self._steps.close()
         opened, self._opened = self._opened, None
         if opened is not None:
             # A generator that reads is ended too: left to be collected it would outlive its task.
