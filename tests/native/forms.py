@@ -118,7 +118,7 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
                 continue
             numbers = [step for step in place if isinstance(step, str) and step.startswith("[")]
             if place and place[0] in numbered:
-                numbers.insert(0, f"[{payload.get(numbered[place[0]])!r}]")
+                numbers[:0] = [f"[{payload[name]!r}]" for name in numbered[place[0]] if name in payload]
             group = groups.setdefault((target, *numbers), (rule.how, target, numbers, [], place))
             group[3].append(value)
     wrong = []

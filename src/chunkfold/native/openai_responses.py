@@ -53,13 +53,6 @@ RULES: Mapping[str, Rule] = {
     "annotation_index": TRANSPORT,
     "command_index": TRANSPORT,
     "item_id": TRANSPORT,
-    # Of a preview of a picture, whose item has the final one.
-    "partial_image_index": TRANSPORT,
-    "partial_image_b64": TRANSPORT,
-    "size": TRANSPORT,
-    "quality": TRANSPORT,
-    "background": TRANSPORT,
-    "output_format": TRANSPORT,
     # Pieces, and what restates them; the items have them whole.
     "delta": APPEND,
     "text": APPEND,
@@ -76,8 +69,6 @@ RULES: Mapping[str, Rule] = {
     "name": Rule("extend", "output[].name"),
     "logprobs": APPEND,
     "annotation": Rule("extend", "output[].content[].annotations[]"),
-    "part": TRANSPORT,  # restated by its item
-    "status": TRANSPORT,  # of a part, restated by its item
     "item": Rule("last", "output[]"),
     "item.id": Rule("first", "output[].id"),  # some servers draw another one for each event
     "item.call_id": Rule("first", "output[].call_id"),
@@ -106,8 +97,41 @@ RULES: Mapping[str, Rule] = {
     "response.error": Rule("first", "error"),
 }
 
+
+def _part_rules(listed: str) -> dict[str, Rule]:
+    """Of events about a part that stands in that list of its item."""
+    return {
+        "part": Rule("last", f"output[].{listed}[]"),
+        "part.text": APPEND,
+        "part.refusal": APPEND,
+        "status": Rule("extend", f"output[].{listed}[].status"),
+    }
+
+
+# Rules that hold for events of one type.
+EVENTS: Mapping[str, Mapping[str, Rule]] = {
+    "response.image_generation_call.partial_image": {
+        # A preview gives way to the picture.
+        "partial_image_index": TRANSPORT,
+        "partial_image_b64": TRANSPORT,
+        **{name: Rule("extend", f"output[].{name}") for name in ("size", "quality", "background", "output_format")},
+    },
+    **{
+        f"response.{stem}.{verb}": _part_rules(listed)
+        for stem, listed in (
+            ("content_part", "content"),
+            ("reasoning_part", "content"),
+            ("reasoning_summary_part", "summary"),
+        )
+        for verb in ("added", "done")
+    },
+}
+
 # The fields of an event that say where in the lists of the body its own fields belong.
-NUMBERED: Mapping[str, str] = {"item": "output_index"}
+NUMBERED: Mapping[str, tuple[str, ...]] = {
+    "item": ("output_index",),
+    "part": ("output_index", "content_index", "summary_index"),
+}
 
 # What a response has whose closing event never came.
 DEFAULTS: Mapping[str, Any] = {"object": "response"}
