@@ -340,6 +340,8 @@ class OpenAIResponses(Dialect):
         if item.first is not None:
             self.w.update(item.first.slot, extra=fields)
         if item.kind == "message":
+            if given.get("phase", "") is None:
+                self.w.extra(("output", item.place, "phase"), None)  # where a part has its phase, `None` is no field
             self.w.message(role=given.get("role"))
             self._list(item, given.get("content") if whole or not item.pieces else None, "output_text")
         elif item.kind == "reasoning":
@@ -561,6 +563,8 @@ class OpenAIResponses(Dialect):
             given["result"] = payload.get("partial_image_b64")
         item = self._item(payload, kind)
         if not item.done:
+            if item.given and "status" not in item.fields:
+                given.pop("status", None)  # not every item has one
             self.w.update(item.first.slot, extra=news(item.fields, given))
 
     def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
