@@ -67,7 +67,7 @@ class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "extra", "half", "has_text", "id", "index", "kind", "name", "number", "open", "scanner", "splitter",
+        "choice", "extra", "half", "has_key", "has_text", "id", "index", "kind", "name", "number", "open", "scanner", "splitter",
         "start_input", "target", "whole",
     )  # fmt: skip
 
@@ -80,6 +80,8 @@ class Slot:
         self.name: str | None = None
         self.number: Hashable = None
         self.has_text = False
+        # It is found by a key, so that it is a part even if nothing comes.
+        self.has_key = False
         # The argument text of a start event, which gives way to deltas and else is all there is.
         self.start_input: str | None = None
         # The first half of a surrogate pair, waiting for its mate.
@@ -590,6 +592,7 @@ class Writer:
             slot.splitter = ThinkSplitter()
         if key is not None:
             state.by_key[_hashable(key)] = slot
+            slot.has_key = True
         if kind in CALLS:
             state.last_call = slot
             if number is not None:
@@ -705,14 +708,15 @@ class Writer:
         """The part is complete."""
         if not slot.open:
             return
-        slot.open = False
+        slot.open = slot.splitter is not None  # what was held back may still end it for another part
         if slot.start_input is not None and not slot.has_text:
             self._write(slot, slot.start_input)
         self._give_up_half(slot)
         if slot.splitter is not None:
             self._write_split(slot, slot.splitter.close())
-            if slot.index < 0 and slot.target is None and slot in self._choice(slot.choice).by_key.values():
+            if slot.index < 0 and slot.target is None and slot.has_key:
                 self._announce(slot)
+            slot.open = False
             slot = slot.target or slot
             slot.open = False
         if slot.index >= 0:
