@@ -67,8 +67,8 @@ class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "extra", "half", "has_key", "has_text", "id", "index", "kind", "name", "number", "open", "scanner", "splitter",
-        "start_input", "target", "whole",
+        "choice", "ended", "extra", "half", "has_key", "has_text", "id", "index", "kind", "name", "number", "open",
+        "scanner", "splitter", "start_input", "target", "whole",
     )  # fmt: skip
 
     def __init__(self, choice: int, index: int, kind: Kind) -> None:
@@ -82,6 +82,8 @@ class Slot:
         self.has_text = False
         # It is found by a key, so that it is a part even if nothing comes.
         self.has_key = False
+        # Its `PartStop` has been written.
+        self.ended = False
         # The argument text of a start event, which gives way to deltas and else is all there is.
         self.start_input: str | None = None
         # The first half of a surrogate pair, waiting for its mate.
@@ -374,7 +376,7 @@ class Writer:
     def unknown(self, name: str, payload: Any) -> None:
         """Carry something that is not understood: an `unknown` part of choice 0."""
         slot = self._new(0, "unknown")
-        slot.open = False
+        slot.open, slot.ended = False, True
         self.out.append(UnknownEvent(name, payload))
 
     def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
@@ -719,7 +721,12 @@ class Writer:
             slot.open = False
             slot = slot.target or slot
             slot.open = False
-        if slot.index >= 0:
+        self._end(slot)
+
+    def _end(self, slot: Slot) -> None:
+        """Say that a part is over, once."""
+        if not slot.ended and slot.index >= 0:
+            slot.ended = True
             self.out.append(PartStop(slot.choice, slot.index))
 
     def reset(self, from_part: int, reason: str) -> None:
@@ -744,6 +751,7 @@ class Writer:
                 self.stop(state.current)
             for slot in list(state.slots):
                 self.stop(slot)
+                self._end(slot)
 
     # The small print
 
@@ -789,8 +797,8 @@ class Writer:
                     self._announce(slot)
                 slot.target = target = slot
             elif target is None or target.kind != kind:
-                if target is not None and target.index >= 0 and target.open:
-                    self.out.append(PartStop(target.choice, target.index))
+                if target is not None:
+                    self._end(target)
                     if target is not slot:
                         target.open = False
                 target = self._new(slot.choice, "reasoning" if kind == "reasoning" else "text")
