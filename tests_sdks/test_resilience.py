@@ -8,9 +8,11 @@ The matrix is that of `tests/resilience/test_faults.py`; the runtimes here take 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import time
+import warnings
 from itertools import cycle, product
 
 import aiohttp
@@ -373,3 +375,26 @@ def test_the_read_timeout_is_found_beneath(tidy, dialect, source):
         list(stream)
     assert time.monotonic() - begun < 4
     assert stream.response().parts[0].text != ""
+
+
+@pytest.mark.parametrize("leave", ["break", "overdue"])
+def test_under_trio_no_generator_of_httpx_is_left_to_be_collected(tidy, leave):
+    url = tidy.script([Play(MAIN[:500], then="hold", every=(b": ping\n\n", 0.005))])
+
+    async def main():
+        async with httpx.AsyncClient(verify=False, timeout=10) as client:
+            for _ in range(5):
+                stream = resilience.astream(
+                    lambda: client.stream("POST", url, json={}), retry=None,
+                    timeouts=Timeouts(idle=0.02) if leave == "overdue" else None,
+                )  # fmt: skip
+                async with stream:
+                    with contextlib.suppress(IdleTimeout):
+                        async for event in stream:
+                            if leave == "break" and event.type == "text_delta":
+                                break
+                assert trio.lowlevel.current_statistics().tasks_living <= 3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trio.run(main)

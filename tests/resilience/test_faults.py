@@ -13,6 +13,7 @@ from itertools import cycle, product
 
 import pytest
 
+from chunkfold import dialects, resilience
 from tests.resilience import bodies
 from tests.resilience.faults import ANSWERS, STREAM_FAULTS, applies, check, settings, struck
 from tests.resilience.runtimes import RUNTIMES, QuickClock
@@ -47,6 +48,10 @@ def test_what_the_table_says_comes_of_a_fault(tidy, dialect, fault, place, runti
     check(fault, dialect, sent, seen, after_output=after_output, requests=tidy.requests(url))
 
 
+def test_every_dialect_is_struck():
+    assert sorted(bodies.DIALECTS) == list(dialects.names())
+
+
 def answer_rows():
     turns = cycle(RUNTIMES)
     for answer in ANSWERS:
@@ -56,8 +61,6 @@ def answer_rows():
 
 @pytest.mark.parametrize(("answer", "runtime"), list(answer_rows()))
 def test_what_the_table_says_comes_of_an_answer_that_is_no_stream(tidy, answer, runtime):
-    from chunkfold import resilience
-
     url = tidy.script([answer.play(), Play(bodies.body(bodies.MAIN))])
     clock = QuickClock()
     limits = resilience.RateLimitRetry(default=5.0, cap=100.0, jitter=0.0)
@@ -85,8 +88,6 @@ def test_what_the_table_says_comes_of_an_answer_that_is_no_stream(tidy, answer, 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_server_that_is_not_there_is_asked_as_often_as_allowed(runtime):
     import socket
-
-    from chunkfold import resilience
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port

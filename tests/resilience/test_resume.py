@@ -159,6 +159,18 @@ def test_when_repetitions_are_spent_what_had_come_stands_and_the_fault_is_raised
     assert (stream.response().text, stream.response().ended) == ("The tide", "error")
 
 
+@pytest.mark.parametrize("after_output", [False, True])
+def test_a_fallback_does_not_take_back_what_was_shown_unless_that_is_allowed(after_output):
+    clock = FakeClock()
+    events, stream, raised, _, _ = run(
+        clock, [b"".join(FRAMES[:4]), OSError("first")], [OSError("second")],
+        retry=Retry(times=1, base=1, jitter=0, after_output=after_output), fallback=lambda: iter(FRAMES),
+    )  # fmt: skip
+    assert [event for event in events if isinstance(event, MessageReset)] == [MessageReset(0, "attempt")] * after_output
+    assert stream.response().text == ("The tide turns at six" if after_output else "The tide")
+    assert (raised is None) == after_output
+
+
 def test_leaving_it_in_between_gives_what_had_come():
     clock = FakeClock()
     background = Background(clock, FRAMES[4:])

@@ -617,6 +617,11 @@ def test_is_worth_decides_first():
     stream, server, _ = make(Refusal(409), Refusal(404), retry=worth)
     list(stream)
     assert len(server.opened) == 2
+    paid = Retry(base=1, jitter=0, is_worth=lambda error: True)
+    quota = {"error": {"type": "insufficient_quota", "message": "Pay"}}
+    stream, server, _ = make(Refusal(429, quota), ANSWER, retry=paid)
+    list(stream)
+    assert (len(server.opened), stream.attempts[0].rate_limit.kind) == (2, "quota")
     never = Retry(is_worth=lambda error: False)
     stream, server, _ = make(Refusal(500), ANSWER, retry=never)
     list(stream)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from chunkfold import _json, dialects
 from chunkfold._doors import _Intake
 from chunkfold._folder import Folder
 from chunkfold._observers import Observers, report
@@ -204,9 +205,9 @@ class Course:
         self._is_plain = False
 
         # A wrong name is told at once.
-        Folder(dialect, **self._options)
-        for fallback in fallbacks:
-            Folder(fallback.dialect, **self._options)
+        for one in (self._stream, *fallbacks):
+            if one.dialect != "auto":
+                dialects.get(one.dialect)
 
         self._flow = self._run()
         self._is_deciding = self._wants_end = False
@@ -419,7 +420,7 @@ class Course:
     def _fall_back(self, ending: _Ending) -> Generator[Step, Any, None]:
         """Ask the fallbacks, one after the other, once each."""
         self._close_open(ending)
-        if not self._fallbacks:
+        if not self._fallbacks or not self._may_show_again():
             return self._give_up(ending)
         assert ending.failure is not None  # noqa: S101 - who falls back has failed
         causes = [_with_exception(ending)]
@@ -489,8 +490,6 @@ class Course:
             if not isinstance(piece, (bytes, bytearray)):
                 break
             body += piece
-        from chunkfold import _json
-
         try:
             said: Any = _json.decode(bytes(body))[0]
         except ValueError:
@@ -650,8 +649,6 @@ class Course:
         assert failure is not None  # noqa: S101 - asked of failures alone
         is_open = self._try is not None and self._try.is_open
         if not (is_open or self._may_show_again()) or isinstance(ending.exception, LimiterTimeout):
-            return False
-        if ending.rate_limit is not None and ending.rate_limit.kind == "quota":
             return False
         judged = self._retry.is_worth(failure) if self._retry.is_worth is not None else None
         return failure.retryable if judged is None else judged

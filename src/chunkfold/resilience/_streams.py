@@ -35,6 +35,8 @@ _RATE_LIMITS = RateLimitRetry()
 
 # A transport that gave up so much before its time has given up in time: clocks have a grain.
 _GRAIN = 0.002
+# What a client has read ahead is given without waiting, and so without being cancelled.
+_READS_AT_HAND = 64
 
 
 def stream(
@@ -465,11 +467,26 @@ class AsyncResilientStream(_Resilient):
         self._steps.close()
         opened, self._opened = self._opened, None
         if opened is not None:
-            # A generator that reads is ended too: left to be collected it would outlive its task.
-            for close in (getattr(opened.pieces, "aclose", None), opened.close):
+            pieces = opened.pieces
+            for close in (lambda: self._unwind(pieces), getattr(pieces, "aclose", None), opened.close):
                 if close is not None:
                     with contextlib.suppress(Exception):
                         await self._clock.closing(close)
+
+    async def _unwind(self, pieces: Any) -> None:
+        """
+        End a generator that reads from other generators, as those of httpx do.
+
+        One that is closed drops those beneath it, and they are left to be collected, in tasks of their own. A read that
+        is cancelled ends all of them.
+        """
+        for _ in range(_READS_AT_HAND):
+            if getattr(pieces, "ag_frame", None) is None:
+                return
+            try:
+                await self._clock.within(0.0, pieces.__anext__)
+            except (Overdue, StopAsyncIteration):
+                return
 
     async def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
