@@ -98,6 +98,34 @@ def found_at(body: Any, path: list[str], numbers: list[str]) -> list[Any]:
     return [value for item in items or body for value in found_at(item, rest, numbers)]
 
 
+def is_numbered(body: Any, path: list[str]) -> bool:
+    """True if a list on *path* has items that say their number, so that the payload's numbers matter."""
+    if not path:
+        return False
+    step, *rest = path
+    if step != "[]":
+        step = step.replace(DOT, ".")
+        return isinstance(body, dict) and step in body and is_numbered(body[step], rest)
+    return isinstance(body, list) and any(
+        (isinstance(item, dict) and "index" in item) or is_numbered(item, rest) for item in body
+    )
+
+
+class Found:
+    """The values at the paths of one body. What does not hang on the payload's numbers is looked up once."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        self.known: dict[str, list[Any] | None] = {}
+
+    def at(self, target: str, numbers: list[str]) -> list[Any]:
+        path = steps(target)
+        if target not in self.known:
+            self.known[target] = None if is_numbered(self.body, path) else found_at(self.body, path, [])
+        found = self.known[target]
+        return found_at(self.body, path, numbers) if found is None else found
+
+
 def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> list[str]:
     """
     The fields of *payloads* that are not in *body* where the rules of the dialect say that they are.
@@ -122,8 +150,9 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
             group = groups.setdefault((target, *numbers), (rule.how, target, numbers, [], place))
             group[3].append(value)
     wrong = []
+    found = Found(body)
     for how, target, numbers, values, place in groups.values():
-        present = found_at(body, steps(target), numbers)
+        present = found.at(target, numbers)
         said = [value for value in values if not is_blank(value)]
         if how == "extend" and target.endswith("[]") and all(value == [] for value in values):
             continue  # nothing has to be in the list
