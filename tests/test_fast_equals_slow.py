@@ -223,10 +223,10 @@ def snapshots(pieces, dialect, **options):
         except LimitExceeded as breach:
             return [*seen, str(breach)]
         if number % 7 == 3:
-            seen.append([folder.snapshot().to_json() for folder in folders])
+            seen.append([json.loads(folder.snapshot().to_json()) for folder in folders])
         if number % 50 == 33:
             folders[1] = Folder.restore(folders[1].save())
-    seen.append([folder.close().to_json() for folder in folders])
+    seen.append([json.loads(folder.close().to_json()) for folder in folders])
     assert all(one == two for one, two in seen)
     return seen
 

@@ -8,7 +8,7 @@ that is no stream at all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json, dialects
 from chunkfold._templates import DELTAS, Target, Templates, is_slow
@@ -21,13 +21,16 @@ from chunkfold.limits import Limits
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
     from chunkfold.response import Ended
 
-__all__ = ["Decoder"]
+__all__ = ["END", "Decoder"]
+
+END: Final = object()
+"""There are no more pieces."""
 
 # How much is kept of input that turns out to be no stream.
 _HEAD_BYTES = 64 << 10
@@ -70,6 +73,8 @@ class Decoder:
         limits = limits if limits is not None else Limits()
         self._limits = limits
         self._cumulative = cumulative_deltas
+        # Every usage is to be told to who gathers them, though the latest settles it.
+        self._all_totals = False
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
         self._templates = Templates(limits.frame_bytes)
@@ -179,6 +184,32 @@ class Decoder:
         target.open(accumulator).append(text)
         self._writer.frame += 1
         return target.event(target.choice, target.index, text)
+
+    def express(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
+        """
+        The events of *pieces*, one read each and already folded, for as long as templates fit. What is returned is the
+        first piece that does not fit, to be fed, or `END`.
+        """
+        templates, writer, reader = self._templates, self._writer, self._framer.reader
+        for piece in pieces:
+            found = templates.find_read(piece) if type(piece) is bytes and reader.idle else None  # type: ignore[union-attr]
+            if found is None:
+                return piece
+            target, text = found
+            writer.frame += 1
+            target.open(accumulator).append(text)
+            yield target.event(target.choice, target.index, text)
+            if templates.has_totals:
+                templates.catch_up()
+                for event in self._taken():
+                    accumulator.observe(event)
+                    yield event
+        return END
+
+    @property
+    def is_ready(self) -> bool:
+        """True if the next read may fit a template."""
+        return self._templates.is_ready and self._framer.reader.idle  # type: ignore[union-attr]
 
     def settle(self, accumulator: StreamAccumulator) -> None:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
@@ -388,7 +419,7 @@ class Decoder:
     def _data_frame(self, frame: Frame) -> None:
         writer, templates, data = self._writer, self._templates, frame.data
         if templates.is_in_force and frame.event == self._learned_event:
-            found = templates.find(data)
+            found = templates.find(data, self._read)
             if found is not None:
                 target, text = found
                 writer.out.append(target.event(target.choice, target.index, text))
@@ -575,7 +606,12 @@ class Decoder:
 
     def learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones."""
-        self._templates = Templates(self._limits.frame_bytes, self._dialect)
+        self._templates = Templates(self._limits.frame_bytes, self._dialect, all_totals=self._all_totals)
+
+    def tell_all_totals(self) -> None:
+        """Tell every usage also where only the response is asked for. To be called before anything is fed."""
+        self._all_totals = True
+        self.learn_anew()
 
     def _decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """The first payload of the dialect, after all that was held because it told none."""

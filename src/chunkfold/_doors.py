@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from chunkfold._at_exit import forget, remember
+from chunkfold._decoder import END
 from chunkfold._folder import Folder
 from chunkfold._objects import is_noise, payload_of
 from chunkfold._observers import Observers
@@ -21,7 +22,7 @@ from chunkfold.errors import LimitExceeded
 from chunkfold.events import PartStart, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from types import TracebackType
 
     from chunkfold._sources import Opened
@@ -354,6 +355,8 @@ class _Events:
         self._waiting: deque[Event] = deque()
         self._failure: BaseException | None = None
         self._over = False
+        # Events of pieces that need no full reading, as long as there are such.
+        self._express: Generator[Event, None, Any] | None = None
         remember(self)
 
     def response(self) -> Response:
@@ -385,6 +388,10 @@ class _Events:
             self._finish(cancelled=True)
             raise
         return None
+
+    def _may_express(self) -> bool:
+        """True if nobody but the caller looks at the events, and bytes need no look."""
+        return self._timer is None and self._observers is None and self._intake.is_sure
 
     def _finish(self, error: Exception | StreamError | None = None, *, cancelled: bool = False) -> None:
         """The source has ended, in one way or another."""
@@ -445,6 +452,10 @@ class Stream(_Events):
         return self
 
     def __next__(self) -> Event:
+        if self._express is not None and not self._waiting and not self._over:
+            event = self._read()
+            if event is not None:
+                return event
         while True:
             event = self._take()
             if event is not None:
@@ -462,7 +473,15 @@ class Stream(_Events):
             _close_quietly(self._opened)
             return None
         try:
-            piece = next(self._opened.pieces)
+            if self._express is None:
+                piece = next(self._opened.pieces)
+            else:
+                try:
+                    return next(self._express)
+                except StopIteration as stop:
+                    self._express, piece = None, stop.value
+                if piece is END:
+                    raise StopIteration  # noqa: TRY301 - the source has ended
         except StopIteration:
             self._finish()
             _close_quietly(self._opened)
@@ -477,7 +496,10 @@ class Stream(_Events):
             raise
         else:
             try:
-                return self._feed(piece)
+                event = self._feed(piece)
+                if not self._over and self._may_express():
+                    self._express = self._folder.express(self._opened.pieces)
+                return event
             finally:
                 if self._over:
                     _close_quietly(self._opened)

@@ -15,7 +15,7 @@ from chunkfold.limits import Limits
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from chunkfold._live import Document, Live
     from chunkfold.errors import PolicyError
@@ -68,6 +68,8 @@ class Folder:
             dialect, split_think_tags=split_think_tags, cumulative_deltas=cumulative_deltas, limits=limits
         )
         self._accumulator = StreamAccumulator(policy, limits)
+        if policy is not None and policy.usage not in ("latest", "replace"):
+            self._decoder.tell_all_totals()
         self._response: Response | None = None
 
     @property
@@ -130,6 +132,15 @@ class Folder:
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
         return self._decoder.plain_event(self._accumulator, read) if self._live is None else None
+
+    def express(self, pieces: Iterator[Any]) -> Generator[Event, None, Any] | None:
+        """
+        As `follow`, but hands out the events; what it returns is the piece to be fed, or `END`. `None` if the next piece
+        needs full reading anyway.
+        """
+        if self._live is not None or not self._decoder.is_ready:
+            return None
+        return self._decoder.express(self._accumulator, pieces)
 
     def note(self, kind: str, detail: str) -> None:
         """Add a diagnostic of whoever reads the source."""

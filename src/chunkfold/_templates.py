@@ -57,6 +57,7 @@ _SHAPES = 4
 # Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many, and the
 # dialect is told of what it has not heard.
 _MANY = 2048
+_LF, _CR = 0x0A, 0x0D
 
 
 def is_slow() -> bool:
@@ -67,9 +68,11 @@ def is_slow() -> bool:
 class Target:
     """What a delta belongs to."""
 
-    __slots__ = ("builder", "choice", "event", "index", "is_call")
+    __slots__ = ("builder", "choice", "event", "index", "is_call", "payload")
 
-    def __init__(self, event: Any) -> None:
+    def __init__(self, event: Any, payload: dict[str, Any]) -> None:
+        self.payload = payload
+        """A payload that said such a delta."""
         self.event: Callable[[int, int, str], Event] = type(event)
         self.choice: int = event.choice
         self.index: int = event.index
@@ -120,12 +123,14 @@ class Templates:
     """What is in force: templates of one part or of each open call, and shapes of the same."""
 
     __slots__ = (
-        "_by_frame", "_by_read", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count", "_in_vain",
-        "_keys", "_kinds", "_known", "_longest", "_next_shape", "_probing", "_read_lengths", "_risen", "_rising",
-        "_running", "_shapes", "_stale", "_tries", "is_behind", "is_ready", "taken",
+        "_by_frame", "_by_read", "_calls", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count",
+        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_probing", "_read_lengths", "_refused",
+        "_risen", "_rising", "_running", "_shapes", "_stale", "_tries", "is_behind", "is_ready", "taken",
     )  # fmt: skip
 
-    def __init__(self, frame_bytes: int | None = None, dialect: Dialect | None = None) -> None:
+    def __init__(
+        self, frame_bytes: int | None = None, dialect: Dialect | None = None, *, all_totals: bool = False
+    ) -> None:
         # A longer read is left to the framing, which knows what to say about it.
         self._longest = frame_bytes if frame_bytes is not None else sys.maxsize
         self._dialect = dialect
@@ -145,6 +150,9 @@ class Templates:
         # Shapes in force, and all that were made and may come into force again.
         self._shapes: list[Shape] = []
         self._known: list[Shape] = []
+        # The last read that was of no shape, and the calls that deltas came to.
+        self._refused: bytes | None = None
+        self._calls: set[tuple[int, int]] = set()
         self._probing = False
         # The try after which the next shape may be made, and how many in a row were made in vain.
         self._next_shape = self._failures = 0
@@ -161,9 +169,9 @@ class Templates:
         self.is_ready = False
         """True if a read may fit."""
         if dialect is not None and not _IS_SLOW:
-            self._use(dialect)
+            self._use(dialect, () if all_totals else dialect.running_keys)
 
-    def _use(self, dialect: Dialect) -> None:
+    def _use(self, dialect: Dialect, running_keys: tuple[str, ...]) -> None:
         """Take the fields that may vary, as the dialect names them; without any for the delta nothing is learned."""
         from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
 
@@ -172,8 +180,8 @@ class Templates:
             **dict.fromkeys(dialect.delta_keys, TEXT),
             **dict.fromkeys(dialect.padding_keys, PADDING),
             **dict.fromkeys(dialect.rising_keys, RISING),
-            **dict.fromkeys(dialect.running_keys, RUNNING),
-            "index": ADDRESS,
+            **dict.fromkeys(running_keys, RUNNING),
+            **dict.fromkeys(("index", "output_index"), ADDRESS),
         }
         self._rising = next(iter(dialect.rising_keys), "")
         self._heard = [] if dialect.listens else None
@@ -205,6 +213,7 @@ class Templates:
             for shape in self._shapes:
                 shape.targets = {}
             self._shapes = []
+            self._calls = set()
             self.is_ready = False
 
     def _drop_templates(self) -> None:
@@ -218,6 +227,9 @@ class Templates:
     def learn(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
         """Remember the frame *data* that said *payload* and meant *event*, and the whole *read* if it held no more."""
         self._keep_beside(event)
+        self._refused = None
+        if type(event) is ToolArgumentsDelta:
+            self._calls.add((event.choice, event.index))
         number = payload.get(self._rising) if self._rising else None
         if number is not None and type(number) is not int:
             self.clear()
@@ -236,11 +248,11 @@ class Templates:
             return
         # Every other frame has another number, and one with the same number is a repeat: no template can hold that.
         self._tries += 1
-        if not self._revive(event, data, read) and (vain >= _SHAPE_AFTER or number is not None):
+        if not self._revive(event, data, read, payload) and (vain >= _SHAPE_AFTER or number is not None):
             if self._tries >= self._next_shape:
                 self._make_shape(event, data, read, payload)
         if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN) and not self.may_have_totals:
-            self._make_template(event, data, read)
+            self._make_template(event, data, read, payload)
         self._probing = False
 
     def _keep_beside(self, event: Any) -> None:
@@ -258,12 +270,12 @@ class Templates:
                     self.clear()
                     return
 
-    def _make_template(self, event: Any, data: bytes, read: bytes | None) -> None:
+    def _make_template(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
         edges = self._edges(event.text, data)
         if edges is None:
             return
         first, last = edges
-        template = _Template(Target(event), last)
+        template = _Template(Target(event, payload), last)
         if len(self._by_frame) >= _KEPT:
             self._drop_templates()
         _put(self._by_frame, first, template)
@@ -290,15 +302,15 @@ class Templates:
 
         self._next_shape = self._tries + (_SHAPE_COST << min(self._failures, _DOUBLINGS))
         try:
-            shape = Shape(payload, event.text, self._kinds, has_address=type(event) is ToolArgumentsDelta)
+            shape = Shape(payload, event.text, self._kinds, has_address=len(self._calls) > 1)
         except (ValueError, TypeError, AttributeError):
             return
         if shape.read(data, -1) is not None:
             self._known = [shape, *self._known[: _SHAPES - 1]]
             self._shapes = [known for known in self._shapes if known in self._known]
-            self._revive(event, data, read)
+            self._revive(event, data, read, payload)
 
-    def _revive(self, event: Any, data: bytes, read: bytes | None) -> bool:
+    def _revive(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> bool:
         """Put a shape that *data* is of in force, for the part of *event*."""
         for shape in self._known:
             found = shape.read(data, -1)
@@ -307,7 +319,7 @@ class Templates:
             elif found[1] == event.text:
                 shape.in_vain = 0
                 if found[0] not in shape.targets:
-                    shape.targets[found[0]] = Target(event)
+                    shape.targets[found[0]] = Target(event, payload)
                 if read is not None:
                     start = read.find(data)
                     shape.lead, shape.trail = read[:start], read[start + len(data) :]
@@ -325,8 +337,8 @@ class Templates:
 
     # Using them
 
-    def find(self, data: bytes) -> tuple[Target, str] | None:
-        """What the delta of frame *data* belongs to, and its text."""
+    def find(self, data: bytes, read: bytes | None = None) -> tuple[Target, str] | None:
+        """What the delta of frame *data* belongs to, and its text; *read* is the read if it holds nothing else."""
         for length in self._frame_lengths:
             for template in self._by_frame.get(data[:length], ()):
                 last = template.last
@@ -338,10 +350,12 @@ class Templates:
                     if text:
                         self._hit(template.target, text)
                         return template.target, text
-        for shape in self._shapes:
-            found = self._of_shape(shape, data)
-            if found is not None:
-                return found
+        if read is None or read is not self._refused:
+            for shape in self._shapes:
+                found = shape.fit(data, self._risen)
+                if found is not None:
+                    return self._took(shape, found)
+                self._missed(shape)
         return None
 
     def find_read(self, read: bytes) -> tuple[Target, str] | None:
@@ -359,12 +373,15 @@ class Templates:
                     if text:
                         self._hit(template.target, text)
                         return template.target, text
-        for shape in self._shapes:
-            data = shape.frame_in(read)
-            if data is not None:
-                found = self._of_shape(shape, data)
-                if found is not None:
-                    return found
+        if self._shapes and read is not self._refused:
+            for shape in self._shapes:
+                data = shape.frame_in(read)
+                if data is not None:
+                    found = shape.fit(data, self._risen)
+                    if found is not None:
+                        return self._took(shape, found)
+                    self._missed(shape)
+                    self._refused = read
         return None
 
     def _hit(self, target: Target, text: str) -> None:
@@ -372,37 +389,42 @@ class Templates:
         if self._in_vain:
             self._in_vain = {}
         if self._heard is not None:
-            self._hear(target, text, -1)
+            self._hear(target, text)
 
-    def _of_shape(self, shape: Shape, data: bytes) -> tuple[Target, str] | None:
-        found = shape.read(data, self._risen)
-        if found is None or found[0] not in shape.targets:
-            shape.in_vain += 1
-            if shape.in_vain > _PATIENCE:
-                self._give_up(shape)
-            return None
+    def _missed(self, shape: Shape) -> None:
+        shape.in_vain += 1
+        if shape.in_vain > _PATIENCE:
+            self._give_up(shape)
+
+    def _took(self, shape: Shape, found: tuple[Target, str]) -> tuple[Target, str] | None:
+        """A frame is of that shape. `None`: it is to be read in full all the same."""
         shape.in_vain = 0
-        shape.seen += 1
-        if shape.seen == _PATIENCE:
-            self._failures = 0
-        if shape.seen == _NOW_AND_THEN and not self._rising:
-            self._probe()
-            return None
-        target = shape.targets[found[0]]
-        if self._rising:
+        shape.seen = seen = shape.seen + 1
+        if seen <= _NOW_AND_THEN:
+            if seen == _PATIENCE:
+                self._failures = 0
+            elif seen == _NOW_AND_THEN and not self._rising:
+                self._probe()
+                return None
+        if self._by_frame:
+            self._stale += 1
+            if self._stale > _PATIENCE:
+                self._drop_templates()
+        if shape.is_stateful:
+            self._note(shape)
+        if self._heard is not None:
+            self._hear(found[0], found[1], shape)
+        return found
+
+    def _note(self, shape: Shape) -> None:
+        """Keep the number of a frame of that shape, and that it had running totals."""
+        if shape.is_numbered:
             self._risen = shape.number
         if shape.is_running:
             if self._running is not None and self._running is not shape:
                 self.catch_up()
             self._running = shape
             self.is_behind = True
-        if self._heard is not None:
-            self._hear(target, found[1], shape.number)
-        if self._by_frame:
-            self._stale += 1
-            if self._stale > _PATIENCE:
-                self._drop_templates()
-        return target, found[1]
 
     def _probe(self) -> None:
         """Perhaps a template would fit by now, which is faster: the next frame is read in full."""
@@ -415,11 +437,12 @@ class Templates:
         self._shapes = [known for known in self._shapes if known is not shape]
         self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
 
-    def _hear(self, target: Target, text: str, number: int) -> None:
+    def _hear(self, target: Target, text: str, shape: Shape | None = None) -> None:
         """Keep a delta until the dialect is told of it."""
         heard = self._heard
         assert heard is not None  # noqa: S101 - for the type checker; whoever calls has looked
         last = heard[-1] if heard else None
+        number = shape.number if shape is not None else -1
         if last is None or last.target is not target or (number >= 0 and number != last.number + len(last.texts)):
             last = Heard(target, number)
             heard.append(last)
@@ -504,13 +527,8 @@ class Templates:
         ((address, target),) = shape.targets.items()
         lead, trail, longest = shape.lead or b"", shape.trail, self._longest
         start, end = len(lead), -len(trail) or None
-        is_simple, is_numbered, decode, get, read = (
-            shape.is_simple,
-            bool(self._rising),
-            shape.decode,
-            shape.get,
-            shape.read,
-        )
+        is_simple, is_counted, is_numbered = shape.is_simple, shape.is_counted, shape.is_numbered
+        decode, get, read = shape.decode, shape.get, shape.read
         texts = target.open(accumulator)
         if target.builder.hidden or shape.lead is None or shape.seen < _NOW_AND_THEN:
             return next(pieces)
@@ -522,37 +540,36 @@ class Templates:
                 if type(piece) is not bytes or not piece.startswith(lead) or not piece.endswith(trail):
                     return piece
                 data = piece[start:end]
-                if b"\n" in data or b"\r" in data or len(piece) > longest:
+                if _LF in data or _CR in data or len(piece) > longest:
                     return piece
-                if is_simple:
+                if is_simple or is_counted:
                     try:
                         frame = decode(data)
                     except _BAD:
                         return piece
                     text = get(frame)
+                    if is_counted:
+                        text, number = text
+                        if number != risen + 1:
+                            return piece
+                        risen = number
                     if not text:
                         return piece
                 else:
                     found = read(data, risen)
-                    if found is None or found[0] != address:
+                    if found is None or found[0] != address or (is_numbered and shape.number != risen + 1):
                         return piece
                     text = found[1]
-                    if is_numbered:
-                        if shape.number != risen + 1:
-                            return piece
-                        risen += 1
+                    risen += is_numbered
                 append(text)
         finally:
             self._risen = risen
             count = len(texts) - had
             self.taken += count
             if count and shape.is_running:
-                if is_simple:
+                if is_simple or is_counted:
                     shape.keep_totals(frame)
-                if self._running is not None and self._running is not shape:
-                    self.catch_up()
-                self._running = shape
-                self.is_behind = True
+                self._note(shape)
             if count and self._heard is not None:
                 heard = Heard(target, first + 1 if is_numbered else -1)
                 heard.texts = texts[had:]

@@ -6,6 +6,7 @@ events that come again. A snapshot confirms, fills or replaces; it never appends
 from __future__ import annotations
 
 from array import array
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
@@ -55,6 +56,13 @@ class Piece(msgspec.Struct, eq=False):
             self._pieces.clear()
         w.delta(self.slot, text)
 
+    def hear(self, texts: list[str]) -> None:
+        """More text, which has been written already."""
+        self._pieces += texts
+        if len(self._pieces) > _MANY:
+            self._chunks.append("".join(self._pieces))
+            self._pieces.clear()
+
     def state(self, w: Writer, text: Any) -> None:
         """The whole text: it confirms, goes on with or replaces what came. Nothing is nothing."""
         before = self.text()
@@ -100,15 +108,29 @@ class Sequence:
     def __init__(self) -> None:
         self._base = 0
         self._noted = False
-        # Checksums by number, from the first number on; 0 for those left out. `None` if the numbers tell nothing.
+        # Checksums by number, from the first number on; 0 for those left out, and once in four billion for another.
+        # `None` if the numbers tell nothing.
         self._seen: array[int] | None = array("I")
 
-    def has(self, w: Writer, number: Any, told: str) -> bool:
-        """True if *told* came under *number* before; else it is kept as what came."""
+    def hear(self, number: int, told: int, deltas: list[str]) -> None:
+        """Keep what came under *number* and those after it: what has the checksum *told*, with each of *deltas*."""
+        seen = self._seen
+        if seen is None:
+            return
+        ahead = number - self._base - len(seen)
+        if ahead:
+            if ahead >= _JUMP or not seen:
+                self._seen = None
+                return
+            seen.extend([0] * ahead)
+        seen.extend(map(crc32, map(str.encode, deltas), repeat(told)))
+
+    def has(self, w: Writer, number: Any, told: str, delta: str = "") -> bool:
+        """True if *told* with *delta* came under *number* before; else it is kept as what came."""
         seen = self._seen
         if seen is None or type(number) is not int:
             return False
-        mark = crc32(told.encode("utf-8", "surrogatepass")) or 1
+        mark = crc32(delta.encode("utf-8", "surrogatepass"), crc32(told.encode("utf-8", "surrogatepass")))
         if not seen:
             self._base = number
         place = number - self._base

@@ -192,7 +192,8 @@ class Writer:
         self._facts: dict[str, Any] = {}
         self._extras: dict[tuple[str | int, ...], Any] = {}
         # The keys of objects whose blank fields were noted, with their paths.
-        self._shapes: set[tuple[Any, ...]] = set()
+        # By path, the keys that were met there.
+        self._met: dict[tuple[str | int, ...], set[str]] = {}
         self._usage_raw: dict[str, Any] = {}
         self._usage: Usage | None = None
 
@@ -335,17 +336,15 @@ class Writer:
 
         A field is looked at when it comes for the first time: later it has been noted, or it has had a value.
         """
-        shape = (path, *payload)
-        if shape in self._shapes:
+        met = self._met.get(path)
+        if met is None:
+            met = self._met[path] = set()
+        elif payload.keys() <= met:
             return
-        self._shapes.add(shape)
-        extras = self._extras
         for key, value in payload.items():
-            if value is None:
-                if (*path, key) not in extras and key not in leave:
-                    self.extra((*path, key), None)
-            elif not value and value in _BLANKS and key not in leave:
+            if key not in met and (value is None or (not value and value in _BLANKS)) and key not in leave:
                 self.extra((*path, key), value)
+        met.update(payload)
 
     def unsaid(self, payload: Mapping[str, Any], *facts: str) -> None:
         """Keep what stands in the place of facts of the message but is none: a `created` of 0, a number as the id."""
@@ -740,7 +739,7 @@ class Writer:
             self._facts = {}
             if reason == "attempt":
                 self._extras, self._usage_raw, self._usage = {}, {}, None
-                self._shapes.clear()
+                self._met.clear()
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
+from zlib import crc32
 
 import msgspec
 
@@ -27,7 +28,8 @@ from chunkfold.parts import UnknownPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Writer
+    from chunkfold._templates import Heard
+    from chunkfold.dialects._writer import Slot, Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
     from chunkfold.response import StreamError
@@ -83,6 +85,10 @@ class OpenAIResponses(Dialect):
     """OpenAI Responses streaming, also by Azure, Bedrock, xAI, OpenRouter, LM Studio, llama.cpp and others."""
 
     name: ClassVar[str] = "openai-responses"
+    delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
+    padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "item_id")
+    rising_keys: ClassVar[tuple[str, ...]] = ("sequence_number",)
+    listens: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -110,6 +116,8 @@ class OpenAIResponses(Dialect):
         self._index_reused = False
         # The parts that text deltas have found.
         self._found: dict[tuple[str, int | None, int], Piece] = {}
+        # All parts by their indexes.
+        self._pieces: dict[int, Piece] = {}
         self._sequence = Sequence()
         self._completed = False
 
@@ -118,12 +126,26 @@ class OpenAIResponses(Dialect):
         if not kind and frame.event in HANDLERS:
             kind = frame.event
             payload = {**payload, "type": kind}
+            self.w.singular = True  # what is not in it is not known from its likeness
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None:
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
             handler(self, payload, frame)
             self.w.extras(payload, _EVENT)
+
+    def hear(self, heard: list[Heard]) -> None:
+        sums: dict[int, int] = {}
+        for run in heard:
+            piece = self._pieces.get(run.target.index)
+            if piece is not None:
+                piece.hear(run.texts)
+            if run.number >= 0:
+                told = sums.get(id(run.target))
+                if told is None:
+                    text = _told(str(run.target.payload.get("type")), run.target.payload)
+                    told = sums[id(run.target)] = crc32(text.encode("utf-8", "surrogatepass"))
+                self._sequence.hear(run.number, told, run.texts)
 
     def done(self) -> None:
         """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""
@@ -159,10 +181,11 @@ class OpenAIResponses(Dialect):
 
     def _is_repeat(self, kind: str, payload: dict[str, Any]) -> bool:
         """True if what must not be taken twice comes again. Snapshots that come again do no harm."""
-        delta, response = payload.get("delta"), payload.get("response")
-        id_ = response.get("id") if isinstance(response, dict) else payload.get("item_id")
-        told = _json.encode((kind, payload.get("output_index"), id_, delta))
-        return self._sequence.has(self.w, payload["sequence_number"], told) and kind in _REPEATABLE
+        delta = payload.get("delta")
+        told = _told(kind, payload)
+        if not isinstance(delta, str):
+            told, delta = _json.encode((told, delta)), ""
+        return self._sequence.has(self.w, payload["sequence_number"], told, delta) and kind in _REPEATABLE
 
     # The response
 
@@ -268,8 +291,10 @@ class OpenAIResponses(Dialect):
         index, id_ = _number(payload, "output_index"), _text(payload.get("item_id"))
         placed = None if index is None else self._placed.get((index, kind))
         named = self._ids.get(id_ or "")
-        if named is not None and named.kind == kind and (placed is None or self._index_reused):
-            return named
+        if placed is None or self._index_reused:
+            self.w.singular = True  # with another id it may be about another item
+            if named is not None and named.kind == kind:
+                return named
         return placed if index is not None or id_ else self._last.get(kind)
 
     def _item(self, payload: dict[str, Any], kind: str) -> _Item:
@@ -311,7 +336,11 @@ class OpenAIResponses(Dialect):
 
     def _start(self, item: _Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
-        item.first = Piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
+        item.first = self._keep_piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
+
+    def _keep_piece(self, slot: Slot) -> Piece:
+        piece = self._pieces[slot.index] = Piece(slot)
+        return piece
 
     def _finish(self, item: _Item, given: dict[str, Any], data: bytes, *path: str) -> None:
         """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
@@ -429,7 +458,7 @@ class OpenAIResponses(Dialect):
             leads = kind == "text" and item.first is None
             facts: dict[str, Any] = {"number": place, "id": item.id if kind == "text" else None}
             start = {**extra, **item.fields} if leads else extra
-            piece = Piece(self.w.start(0, kind, key=(item.number, *key), extra=start, **facts))
+            piece = self._keep_piece(self.w.start(0, kind, key=(item.number, *key), extra=start, **facts))
             if leads:
                 item.first = piece
             elif kind == "refusal":
@@ -516,6 +545,7 @@ class OpenAIResponses(Dialect):
     def _write_input(self, item: _Item, text: str) -> None:
         """More of an input. Plain text is written as the inside of a JSON string."""
         if item.kind in OPENINGS:
+            self.w.singular = True  # it is not written as it stands
             text = (item.opening or "") + _json.encode(text)[1:-1]
             item.opening = None
         item.first.delta(self.w, text)
@@ -602,6 +632,13 @@ class OpenAIResponses(Dialect):
         told, self._told = self._told, error
         if told is None or (error.code, error.message) != (told.code, told.message):
             self.w.error(error)
+
+
+def _told(kind: str, payload: dict[str, Any]) -> str:
+    """What an event says beside its delta, as far as a repeat of it must say the same."""
+    response = payload.get("response")
+    id_ = response.get("id") if isinstance(response, dict) else None
+    return _json.encode((kind, payload.get("output_index"), id_))
 
 
 def _text(value: Any) -> str | None:
