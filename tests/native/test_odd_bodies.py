@@ -116,6 +116,17 @@ CHAT = {
             {"index": 1, "message": {"role": "tool", "content": None, "refusal": "b"}, "finish_reason": "length"},
         ],
     },
+    "choices-without-numbers": {
+        "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}, {"message": {"content": "b"}, "finish_reason": "stop"}]
+    },
+    "calls-without-ids": chat(
+        {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "f", "arguments": "{}"}}]}
+    ),
+    "calls-with-empty-ids": chat({"tool_calls": [call(id=""), call(id="", type="")]}),
+    "an-encrypted-detail-beside-reasoning": chat(
+        {"content": "x", "reasoning": "Hm", "reasoning_details": [{"type": "reasoning.encrypted", "data": "ZW5j", "index": 0}]}
+    ),
+    "groq-null": {**chat({"content": "x"}), "x_groq": None},
     "no-finish-reason": chat({"content": "x"}, finish_reason=None),
     "a-finish-reason-that-is-a-number": chat({"content": "x"}, finish_reason=1),
     "created-nought-and-a-number-for-an-id": {**chat({"content": "x"}), "created": 0, "id": 7, "model": ""},
@@ -170,6 +181,8 @@ ANTHROPIC = {
     ),
     "more-fields": message(container={"id": "c"}, context_management=None, stop_details={"type": "refusal", "category": None}),
     "no-reason": message(stop_reason=None),
+    "no-usage": message(usage=None),
+    "empty-usage": message(usage={}),
 }  # fmt: skip
 
 
@@ -263,6 +276,8 @@ RESPONSES = {
         {"type": "hologram", "id": None, "output_index": 7},
     ),
     "cut": response(said(text("a"), status="incomplete"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+    "failed-without-a-word": response(status="failed"),
+    "reasoning-of-no-words": response(item("reasoning", summary=[{"type": "summary_text", "text": ""}])),
     "failed": response(status="failed", error={"code": "server_error", "message": "gone"}, usage=None),
     "in-the-background": response(status="in_progress", background=True, usage=None),
 }  # fmt: skip
@@ -273,6 +288,7 @@ COMPLETIONS = {
         {"index": 1, "text": "", "logprobs": {"tokens": ["b"], "token_logprobs": [None], "top_logprobs": None, "text_offset": [0]}, "finish_reason": "length"},
     ], "usage": None},
     "text-null": {"object": "text_completion", "choices": [{"index": 0, "text": None, "finish_reason": None}]},
+    "choices-without-numbers": {"object": "text_completion", "choices": [{"text": "a", "finish_reason": "stop"}, {"text": "b", "finish_reason": "stop", "logprobs": {}}]},
     "no-choices": {"id": "", "object": "text_completion", "created": 0, "model": "", "choices": []},
     "llamacpp": {"index": 0, "content": "a", "tokens": [], "id_slot": 0, "stop": True, "model": "m", "tokens_predicted": 2, "tokens_evaluated": 3,
         "generation_settings": {"seed": 1, "grammar": ""}, "prompt": "", "has_new_line": False, "stop_type": "eos", "stopping_word": "", "timings": {}},

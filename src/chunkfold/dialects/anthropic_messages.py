@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created", "error"})
 _DELTA = frozenset({"stop_reason"})
-_NESTED = frozenset({"content", "usage"})
+_NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error"})
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
@@ -261,6 +261,8 @@ def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
         isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
     )
     rest = {name: value for name, value in block.items() if name not in ("tool_use_id", "content", "is_error")}
+    if block.get("tool_use_id") == "":
+        rest["tool_use_id"] = ""
     if "is_error" in block:
         rest["$field"] = "is_error"
     absent = [name for name in ("tool_use_id", "content") if name not in block]

@@ -124,15 +124,17 @@ class OpenAIChat(Dialect):
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
         if not self._begun:
             self._begin(payload, choices)
-        for choice in choices:
+        for place, choice in enumerate(choices):
             if isinstance(choice, dict):
-                self._choice(choice, frame)
+                self._choice(choice, place, frame)
             elif choice is not None:
                 w.unknown("choice", choice)
         w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
         self._usage_seen = self._usage_seen or bool(payload.get("usage"))
         if None in payload.values():
             w.blanks(payload, _NESTED)
+        if "x_groq" in payload and not groq:
+            w.extra(("x_groq",), payload["x_groq"])
         for key in payload if others else ():
             if key in others:
                 w.extra((key,), payload[key])
@@ -178,10 +180,10 @@ class OpenAIChat(Dialect):
             vendor = "openrouter"
         return vendor
 
-    def _choice(self, choice: dict[str, Any], frame: Frame) -> None:
+    def _choice(self, choice: dict[str, Any], place: int, frame: Frame) -> None:
         w = self.w
         number = choice.get("index")
-        index = number if type(number) is int and number >= 0 else 0
+        index = number if type(number) is int and number >= 0 else 0 if "index" in choice else place
         if self._is_whole or number is not index:
             for key in ("index", "delta", "text"):
                 if key in choice:
@@ -272,6 +274,9 @@ class OpenAIChat(Dialect):
             extra["$form"], value = name, value.get(name)
         if "reasoning" in delta or "reasoning_text" in delta or extra:
             extra["$field"] = _said(delta)
+        slot = self.w.current(index, "reasoning")
+        if slot is not None and slot.open and slot.extra is not None:
+            self.w.stop(slot)  # a detail, which has its own text or none
         self.w.append(index, "reasoning", value, extra=extra)
 
     def _reasoning_details(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -425,11 +430,11 @@ class OpenAIChat(Dialect):
         w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
 
     def _tool_calls(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        for call in value if isinstance(value, list) else [value]:
+        for place, call in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(call, dict):
-                self._tool_call(index, call)
+                self._tool_call(index, call, place)
 
-    def _tool_call(self, index: int, call: dict[str, Any]) -> None:
+    def _tool_call(self, index: int, call: dict[str, Any], place: int) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
         holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
         function = call.get(holder) or {}
@@ -441,7 +446,7 @@ class OpenAIChat(Dialect):
         name, id_, number = function.get("name"), call.get("id"), call.get("index")
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
-        rest = {key: item for key, item in call.items() if (is_first if item is None else key not in _CALL)}
+        rest = {key: item for key, item in call.items() if (is_first if item in (None, "") else key not in _CALL)}
         inner = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if inner:
             rest[holder] = inner
@@ -456,7 +461,8 @@ class OpenAIChat(Dialect):
                 rest["$absent"] = absent
         self.w.call(
             index,
-            number=number if isinstance(number, (int, str)) else None,
+            # In a body that was not streamed each is a call.
+            number=number if isinstance(number, (int, str)) else f"place {place}" if self._is_whole else None,
             id=id_,
             name=name,
             # Some servers send the arguments as an object.

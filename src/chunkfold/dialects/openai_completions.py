@@ -78,8 +78,8 @@ class OpenAICompletions(Dialect):
         w = self.w
         vendor = "llamacpp" if payload.get("timings") else None
         w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
-        for _, choice in w.objects("choice", payload.get("choices")):
-            self._choice(choice)
+        for place, choice in w.objects("choice", payload.get("choices")):
+            self._choice(choice, place)
         w.unsaid(payload, "id", "model", "created")
         w.extras(payload, _TOP)
         if None in payload.values() or not self._begun:
@@ -88,9 +88,9 @@ class OpenAICompletions(Dialect):
             w.extras({"object": payload["object"]} if "object" in payload else {"$absent": ["object"]}, frozenset())
         self._begun = True
 
-    def _choice(self, choice: dict[str, Any]) -> None:
+    def _choice(self, choice: dict[str, Any], place: int) -> None:
         w = self.w
-        index = _index(choice)
+        index = _index(choice, place)
         delta = choice.get("delta")
         if isinstance(delta, dict):
             # Proxies that translate from chat let one of its deltas through.
@@ -102,7 +102,7 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
         w.extras(choice, _CHOICE, "choices", index)
-        if None in choice.values() or choice.get("finish_reason") == "" or delta == {}:
+        if None in choice.values() or index not in self._indexed or choice.get("finish_reason") == "" or delta == {}:
             w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
         if index not in self._indexed:
             self._indexed.add(index)
@@ -161,8 +161,8 @@ class OpenAICompletions(Dialect):
         self._begun = True
 
 
-def _index(payload: dict[str, Any]) -> int:
-    index = payload.get("index")
+def _index(payload: dict[str, Any], place: int = 0) -> int:
+    index = payload.get("index", place)
     return index if type(index) is int and index >= 0 else 0
 
 

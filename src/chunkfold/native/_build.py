@@ -156,6 +156,8 @@ def error_of(response: Response) -> dict[str, Any] | None:
     error = response.error
     if error is None or error.origin != "provider":
         return None
+    if error.raw is None and error.type is None and error.message is None:
+        return None
     if isinstance(error.raw, dict):
         return copied(error.raw)  # type: ignore[no-any-return]
     return {"error": error.raw if error.raw is not None else {"type": error.type, "message": error.message}}

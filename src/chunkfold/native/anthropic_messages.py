@@ -132,7 +132,7 @@ def _result(part: ToolResult) -> dict[str, Any]:
     absent = part.extra.get("$absent", ())
     if "content" not in absent:
         out["content"] = copied(part.content)
-    if "tool_use_id" not in absent:
+    if "tool_use_id" not in absent and "tool_use_id" not in out:
         out["tool_use_id"] = part.call_id
     if part.extra.get("$field") == "is_error":
         out["is_error"] = part.is_error

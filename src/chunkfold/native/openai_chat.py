@@ -315,8 +315,8 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
         fill(out, index=call.index)
     fill(out, id=call.id)
     absent = extra.get("$absent", ())
-    if "type" not in absent and out.get("type", "") == "":
-        out["type"] = call.type
+    if "type" not in absent:
+        out.setdefault("type", call.type)
     if holder not in absent:
         out[holder] = _function(call, holder, whole)
     return out

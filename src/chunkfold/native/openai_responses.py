@@ -164,7 +164,7 @@ def body(response: Response) -> dict[str, Any]:
             error = {**error, **kept}
         out["error"] = error
     parts = response.parts
-    if told is not None and not parts and response.id is None and "output" not in extra:
+    if told is not None and not parts and response.id is None and "output" not in extra and "status" not in extra:
         return told
     if not is_whole(response):
         out = {**DEFAULTS, **out}
@@ -320,8 +320,14 @@ def _lists(item: _Item, extra: dict[str, Any]) -> dict[str, list[Any]]:
     for name in ("content", "summary"):
         kept = extra_of(extra, name)
         listed = lists.get(name, [])
-        while str(len(listed)) in kept and not isinstance(kept[str(len(listed))], dict):
-            lists[name] = listed = [*listed, copied(kept[str(len(listed))])]
+        while str(len(listed)) in kept:
+            # What is no part: another value, or reasoning without any text.
+            left = kept[str(len(listed))]
+            if isinstance(left, dict) and item.kind != "reasoning":
+                break
+            kind = "summary_text" if name == "summary" else "reasoning_text"
+            listed = [*listed, {"type": kind, **fields(left)} if isinstance(left, dict) else copied(left)]
+            lists[name] = listed
     return lists
 
 
