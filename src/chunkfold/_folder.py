@@ -135,8 +135,8 @@ class Folder:
 
     def express(self, pieces: Iterator[Any]) -> Generator[Event, None, Any] | None:
         """
-        As `follow`, but hands out the events; what it returns is the piece to be fed, or `END`. `None` if the next piece
-        needs full reading anyway.
+        As `follow`, but hands out the events; what it returns is the piece to be fed, or `END`. `None` if the next
+        piece needs full reading anyway.
         """
         if self._live is not None or not self._decoder.is_ready:
             return None

@@ -193,7 +193,7 @@ class Writer:
         self._extras: dict[tuple[str | int, ...], Any] = {}
         # The keys of objects whose blank fields were noted, with their paths.
         # By path, the keys that were met there.
-        self._met: dict[tuple[str | int, ...], set[str]] = {}
+        self._met: dict[tuple[str | int, ...], dict[str, None]] = {}
         self._usage_raw: dict[str, Any] = {}
         self._usage: Usage | None = None
 
@@ -338,13 +338,13 @@ class Writer:
         """
         met = self._met.get(path)
         if met is None:
-            met = self._met[path] = set()
-        elif payload.keys() <= met:
+            met = self._met[path] = {}
+        elif payload.keys() <= met.keys():
             return
         for key, value in payload.items():
             if key not in met and (value is None or (not value and value in _BLANKS)) and key not in leave:
                 self.extra((*path, key), value)
-        met.update(payload)
+        met.update(dict.fromkeys(payload))
 
     def unsaid(self, payload: Mapping[str, Any], *facts: str) -> None:
         """Keep what stands in the place of facts of the message but is none: a `created` of 0, a number as the id."""
