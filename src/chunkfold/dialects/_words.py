@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["finish_reason", "is_real", "word"]
+__all__ = ["finish_reason", "is_real", "place", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -46,6 +46,11 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
     found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
     return cast("FinishReason", found)
+
+
+def place(number: object) -> str:
+    """A provider's number as a note may name it; `?` for what is no number that anybody would count to."""
+    return str(number) if type(number) is int and abs(number) < 1 << 63 else "?"
 
 
 def word(*values: object, default: str = "payload") -> str:
