@@ -13,6 +13,7 @@ from zlib import crc32
 import msgspec
 
 from chunkfold import _json
+from chunkfold.dialects._words import counted
 from chunkfold.dialects._writer import CALLS
 from chunkfold.parts import CLASSES, ToolCall
 
@@ -143,7 +144,7 @@ class Sequence:
         if 0 <= place < len(seen) > 1 and seen[place] == mark:
             if not self._noted:
                 self._noted = True
-                w.diagnose("repeated_event", f"event {number} came again; nothing is taken twice")
+                w.diagnose("repeated_event", f"event {counted(number)} came again; nothing is taken twice")
             return True
         self._seen = None
         return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["finish_reason", "is_real", "place", "word"]
+__all__ = ["counted", "finish_reason", "is_real", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -48,7 +48,7 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     return cast("FinishReason", found)
 
 
-def place(number: object) -> str:
+def counted(number: object) -> str:
     """A provider's number as a note may name it; `?` for what is no number that anybody would count to."""
     return str(number) if type(number) is int and abs(number) < 1 << 63 else "?"
 

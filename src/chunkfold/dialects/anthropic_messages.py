@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import place, word
+from chunkfold.dialects._words import counted, word
 from chunkfold.dialects._writer import CALLS, json_text
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class AnthropicMessages(Dialect):
         if slot is None or slot.kind not in CALLS:
             # No call was opened under this index: it goes on the last one, if there is one.
             slot = self.w.last_call(0)
-            self.w.diagnose("orphan_delta", f"argument text for block {place(index)}, which is no open call")
+            self.w.diagnose("orphan_delta", f"argument text for block {counted(index)}, which is no open call")
         if slot is None:
             slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
         self.w.delta(slot, text)

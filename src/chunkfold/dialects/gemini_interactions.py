@@ -17,7 +17,7 @@ from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import place, word
+from chunkfold.dialects._words import counted, word
 from chunkfold.dialects._writer import CALLS, json_text
 from chunkfold.response import Usage
 
@@ -311,7 +311,7 @@ class GeminiInteractions(Dialect):
         slot, text = w.slot(0, index), delta.get("arguments")
         if slot is None or slot.kind not in CALLS:
             slot = w.last_call(0)
-            w.diagnose("orphan_delta", f"argument text for step {place(index)}, which is no call")
+            w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
         if slot is None:
             slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, json_text(text, frame.data, *path, "arguments"))
