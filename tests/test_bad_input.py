@@ -456,6 +456,37 @@ def test_odd_values_in_fields_that_are_read_harm_nothing(field, raw):
     assert "a" in [choice.text for choice in response.choices]
 
 
+@pytest.mark.parametrize("field", ["index", "type", "text", "partial_json", "stop_reason", "usage", "id", "name", "input", "delta", "content_block"])  # fmt: skip
+@pytest.mark.parametrize(
+    "raw", [b"NaN", b"1" * 5000, b'"\\ud800"', b"true", b"-7", b"0.5", b"[[]]", b'{"a":{}}', b"null"]
+)
+def test_odd_values_in_the_fields_of_blocks_harm_nothing(field, raw):
+    """Each frame spoiled by itself; the text of the others is kept."""
+    frames = [
+        anthropic("message_start", message={"id": "m", "usage": {"input_tokens": 1}}),
+        anthropic("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        anthropic("content_block_delta", index=0, delta={"type": "text_delta", "text": "kept"}),
+        anthropic("content_block_stop", index=0),
+        anthropic(
+            "content_block_start", index=1, content_block={"type": "tool_use", "id": "i", "name": "f", "input": {}}
+        ),
+        anthropic("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": "{}"}),
+        anthropic("content_block_stop", index=1),
+        anthropic("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 2}),
+        anthropic("message_stop"),
+    ]
+    pattern = b'"%b":(?:"[^"]*"|\\{[^{}]*(?:\\{[^{}]*\\})?[^{}]*\\}|[^,}]+)' % field.encode()
+    for at, frame in enumerate(frames):
+        spoiled = re.sub(pattern, lambda _: b'"%b":%b' % (field.encode(), raw), frame)
+        if spoiled == frame:
+            continue
+        body = b"".join([*frames[:at], spoiled, *frames[at + 1 :]])
+        for dialect in ("auto", "anthropic-messages"):
+            response = assert_laws(body, [body[:50], body[50:]], dialect)
+            assert response.text.endswith("kept") or at == 2
+            assert response.ended == "clean" or at == 8
+
+
 # Limits, one by one
 
 BREACHES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tracemalloc
 
@@ -20,6 +21,7 @@ from tests.laws import (
     assert_templates_change_nothing,
     decode,
     fold,
+    rebuild,
 )
 from tests.streams import broken, cut_at, cuts, made_streams, sse
 
@@ -59,6 +61,20 @@ def test_a_case_cut_anywhere_gives_the_same_events_and_response(body, places):
     dialect, data = body
     assert decode(cut_at(data, places), dialect) == decode([data], dialect)
     assert fold(cut_at(data, places), dialect) == fold([data], dialect)
+
+
+THINKING = [sse({"choices": [{"index": 0, "delta": delta}]}) for delta in (
+    {"content": "a"}, {"content": "<think>"}, {"content": "</think>"}, {"content": "<th"}, {"reasoning_content": "r"},
+    {"tool_calls": [{"index": 0, "id": "i", "function": {"name": "f", "arguments": "{}"}}]},
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_think_tags_and_other_parts_in_any_order_obey_the_laws(length):
+    for frames in itertools.product(THINKING, repeat=length):
+        told = decode(frames, "openai-chat", split_think_tags=True)
+        assert_orderly(told)
+        assert rebuild(told) == fold(frames, "openai-chat", split_think_tags=True)
 
 
 @given(made_streams)
