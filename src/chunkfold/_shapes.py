@@ -53,7 +53,7 @@ class Shape:
 
     __slots__ = (
         "_get_usage", "_holes", "decode", "get", "in_vain", "is_counted", "is_numbered", "is_simple", "is_stateful",
-        "lead", "number", "seen", "targets", "trail", "usage",
+        "key_count", "lead", "number", "seen", "targets", "trail", "usage",
     )  # fmt: skip
 
     def __init__(self, payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool) -> None:
@@ -67,6 +67,7 @@ class Shape:
         # Of the last frame: its rising number, and what has its running totals.
         self.number = -1
         self.usage: Any = None
+        self.key_count = _key_count(payload)
         holes = _holes(payload, text, kinds, has_address=has_address)
         made = _type_of(payload, (), {path: _TYPES.get(kind, type(value)) for path, kind, value in holes})
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(made).decode
@@ -185,6 +186,13 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             yield from _leaves(item, (*path, place))
     else:
         yield path, value
+
+
+def _key_count(value: Any) -> int:
+    """How many keys there are in *value*."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_key_count, value.values()))
+    return sum(map(_key_count, value)) if isinstance(value, list) else 0
 
 
 def _kind(path: Path, value: Any, text: str, kinds: Mapping[str, int], *, has_address: bool) -> int | None:

@@ -20,24 +20,27 @@ __all__ = ["anthropic_usage", "chat_usage", "count", "merge"]
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing; a 0 is real."""
-    merged = dict(old)
+    merged = {**old, **new}
     for key, value in new.items():
+        if key not in old:
+            continue
         if value is None:
-            merged.setdefault(key, None)
-        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = merge(merged[key], value)
-        else:
-            merged[key] = value
+            merged[key] = old[key]
+        elif isinstance(value, dict) and isinstance(old[key], dict):
+            merged[key] = merge(old[key], value)
     return merged
 
 
 def count(raw: Mapping[str, Any], *paths: str) -> int | None:
     """The first real number at one of *paths* (`"a"` or `"a.b"`) in *raw*; `None` if there is none."""
     for path in paths:
-        value: Any = raw
-        for key in path.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf:
+        if "." in path:
+            outer, _, inner = path.partition(".")
+            value = raw.get(outer)
+            value = value.get(inner) if isinstance(value, dict) else None
+        else:
+            value = raw.get(path)
+        if type(value) is int or (isinstance(value, (int, float)) and type(value) is not bool and abs(value) < inf):
             return int(value)
     return None
 

@@ -318,13 +318,12 @@ class Writer:
         `null`, `""`, `[]` and `{}` replace nothing: the first of them at a path says that the body has such a key, and
         the first after a `null` says more than that.
         """
+        known = self._extras.get(path)
+        if known is not None and type(known) is type(value) and known == value:
+            return
         is_list = path[-1] == "-"
         if value is None or value == "" or value == [] or value == {}:
-            if is_list or (path in self._extras and (value is None or self._extras[path] is not None)):
-                return
-        elif not is_list:
-            known = self._extras.get(path)
-            if known is not None and known == value and type(known) is type(value):
+            if is_list or (path in self._extras and (value is None or known is not None)):
                 return
         if not is_list:
             self._extras[path] = value

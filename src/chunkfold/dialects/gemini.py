@@ -47,6 +47,7 @@ _TOP = _both(
 )  # fmt: skip
 _WRAPPER = frozenset({"response", "error"})
 _CANDIDATE = _both("index", "content", "finishReason", "citationMetadata", "groundingMetadata", "logprobsResult")
+_USUAL = frozenset({"index", "content"})
 _CONTENT = frozenset({"parts"})
 _PLAIN = frozenset({"text", "thought"})
 _CALL = _both("name", "id", "args", "partialArgs", "willContinue")
@@ -106,6 +107,8 @@ class Gemini(Dialect):
         # Where the response stands in a payload, and whether a part of this one is a part whatever it holds.
         self._root: tuple[str, ...] = ()
         self._begun = self._is_whole = False
+        # How the facts of the payload before were spelled.
+        self._spelled: list[str] = []
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         body = _unwrapped(payload)
@@ -114,7 +117,7 @@ class Gemini(Dialect):
             self.w.extra(self._root, {})
             self._response(body, frame)
             self.w.extras(payload, _WRAPPER)
-        elif payload.keys() & _TOP:
+        elif not _TOP.isdisjoint(payload):
             self._root = ()
             self._response(body, frame)
         elif payload:
@@ -138,7 +141,7 @@ class Gemini(Dialect):
 
     def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
         w, root = self.w, self._root
-        if payload.keys() != {"error"}:
+        if len(payload) != 1 or "error" not in payload:
             created = _field(payload, "createTime")
             # Only Vertex AI says when.
             vendor = "vertexai" if created else None
@@ -146,8 +149,11 @@ class Gemini(Dialect):
             w.message(id=id_, model=model, created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)
-        for key in payload.keys() & _FACTS:
-            w.extra((*root, key), None)  # how it is spelled
+        spelled = [key for key in payload if key in _FACTS]
+        if spelled != self._spelled:
+            self._spelled = spelled
+            for key in spelled:
+                w.extra((*root, key), None)
         candidates = payload.get("candidates")
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else [candidates]):
             if isinstance(candidate, dict):
@@ -196,7 +202,7 @@ class Gemini(Dialect):
             self._content(index, content, frame, *path, "content")
         elif content:
             self._unknown(index, "content", content)
-        for name, handler in METADATA.items():
+        for name, handler in METADATA.items() if not candidate.keys() <= _USUAL else ():
             for key in (name, _SNAKE[name]):
                 if candidate.get(key):
                     handler(self, index, candidate[key], (*at, key))

@@ -111,14 +111,14 @@ class OpenAIChat(Dialect):
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
-        others = payload.keys() - _TOP
+        others = [key for key in payload if key not in _TOP]
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 w.unknown(word(payload.get("type"), payload.get("object")), payload)
                 return
             choices = []
         if error is None or choices:
-            vendor = self._vendor(payload, others) if others and not w.knows("vendor") else None
+            vendor = self._vendor(payload) if others and not w.knows("vendor") else None
             id_, created = payload.get("id"), payload.get("created")
             # First real values: Azure's first chunk has an empty id and model and a `created` of 0.
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
@@ -135,9 +135,8 @@ class OpenAIChat(Dialect):
             w.blanks(payload, _NESTED)
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
-        for key in payload if others else ():
-            if key in others:
-                w.extra((key,), payload[key])
+        for key in others:
+            w.extra((key,), payload[key])
         for key, value in groq.items():
             if not value or key not in ("usage", "error"):
                 w.extra(("x_groq", key), value)
@@ -172,9 +171,9 @@ class OpenAIChat(Dialect):
         return known or bool(payload.get("usage")) or "choices" in payload
 
     @staticmethod
-    def _vendor(payload: dict[str, Any], others: set[str]) -> str | None:
+    def _vendor(payload: dict[str, Any]) -> str | None:
         """Who serves the stream, by a field that only they send."""
-        telling = _VENDORS.keys() & (others | {"x_groq"})
+        telling = [key for key in payload if key in _VENDORS]
         vendor = next((_VENDORS[key] for key in sorted(telling) if payload.get(key)), None)
         if vendor is None and "provider" in payload and _has_native_reason(payload.get("choices")):
             vendor = "openrouter"
@@ -217,9 +216,9 @@ class OpenAIChat(Dialect):
             w.message(role=delta["role"])
             if self._is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
-        fields = _FIELDS if len(delta) > 1 else [key for key in delta if key in _FIELDS]
-        for key in fields:
-            value = delta.get(key)
+        fields = (_FIELDS if len(delta) > 1 else delta).keys()
+        for key in [key for key in fields if key in delta and key in _FIELDS]:
+            value = delta[key]
             if value is not None and value != "" and value != []:
                 _FIELDS[key](self, index, value, delta, frame)
         if not all(delta.values()):
@@ -560,7 +559,10 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
 
 def _says_something(delta: dict[str, Any]) -> bool:
     """True if anything but the role is there."""
-    return any(value and key != "role" for key, value in delta.items())
+    for key, value in delta.items():
+        if value and key != "role":
+            return True
+    return False
 
 
 def _details_have_text(details: Any) -> bool:
