@@ -300,6 +300,7 @@ def test_the_error_of_the_server_is_told_in_its_own_words(server, sdks):
     proxy, fold = chunkfold.wrap(sdks.stream("anthropic"))
     with pytest.raises(anthropic.APIStatusError):
         list(proxy)
+    proxy.close()
     assert fold.response() == chunkfold.fold(body)
     assert fold.response().error.type == "overloaded_error"
 
@@ -378,6 +379,8 @@ def test_streams_that_make_the_sdk_fail(sdk, entry, server, sdks):
             assert (told.type, told.message, told.origin) == (want["type"], want["message"], "provider")
             return
         assert told is None
+    finally:
+        proxy.close()
     assert checker()(entry, view(fold.response())) == []
     assert fold.error is None
     FOLDED.add(entry["path"])
