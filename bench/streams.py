@@ -97,7 +97,7 @@ def _plan(scenario: str, n: int):
 
 
 # ---------------------------------------------------------------- OpenAI chat
-def _openai(reason, text, frags, full):
+def _openai(reason, text, frags, _full):
     def ev(delta, finish=None, usage=None, choices=True):
         o = {
             "id": ID,
@@ -222,8 +222,7 @@ def _anthropic(reason, text, frags, full):
             )
         for i, f in frags:
             delta(idx + i, {"type": "input_json_delta", "partial_json": f})
-        for i in range(len(full)):
-            out.append(ev({"type": "content_block_stop", "index": idx + i}))
+        out.extend(ev({"type": "content_block_stop", "index": idx + i}) for i in range(len(full)))
     out.append(
         ev(
             {
@@ -370,7 +369,7 @@ def _responses(reason, text, frags, full):
 
 
 # ---------------------------------------------------------------- Gemini
-def _gemini(reason, text, frags, full):
+def _gemini(reason, text, _frags, full):
     out, n = [], 0
 
     def ev(parts, finish=None):

@@ -6,6 +6,7 @@ import base64
 import json
 import random
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def cut(body: bytes, how: Any) -> list[bytes]:
         size = how["every"]
         return [body[at : at + size] for at in range(0, len(body), size)]
     edges = [0, *sorted(edge for edge in how if edge <= len(body)), len(body)]
-    return [body[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [body[a:b] for a, b in pairwise(edges)]
 
 
 def fold_pieces(pieces: list[bytes], dialect: str = "auto", events: bool = False, **options: Any) -> Any:

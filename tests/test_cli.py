@@ -306,7 +306,15 @@ def test_cumulative_deltas_are_taken_apart_on_request(run, saved):
 def test_help_names_every_flag_and_every_status(run, word):
     status, out, _ = run(word)
     assert status == 0
-    for flag in ("--json", "--events", "--native", "--dialect", "--split-think-tags", "--cumulative-deltas", "--version"):
+    for flag in (
+        "--json",
+        "--events",
+        "--native",
+        "--dialect",
+        "--split-think-tags",
+        "--cumulative-deltas",
+        "--version",
+    ):
         assert flag in out
     for number in ("0", "2", "3", "4", "5", "6", "7", "130", "141"):
         assert number in out.partition("exit status")[2]

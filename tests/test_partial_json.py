@@ -29,7 +29,7 @@ class Reference:
 
     NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
     NUMBER_BEGINNING = re.compile(r"-?((0|[1-9][0-9]*)(\.[0-9]*|(\.[0-9]+)?[eE][+-]?[0-9]*)?)?")
-    LITERALS = {"true": True, "false": False, "null": None}  # noqa: RUF012
+    LITERALS = {"true": True, "false": False, "null": None}
 
     def __init__(self, text, *, closed=False, unsure=False):
         self.unsure = unsure

@@ -385,7 +385,7 @@ class Templates:
         return None
 
     def _likely(self, read: bytes) -> list[Shape]:
-        """The shapes in force, those with as many keys as *read* seems to have first: a miss costs more than a count."""
+        """The shapes in force; those with as many keys as *read* seems to have come first, since a miss costs more."""
         count = read.count(b'":')
         alike = [shape for shape in self._shapes if shape.key_count == count]
         return alike + [shape for shape in self._shapes if shape.key_count != count]

@@ -197,7 +197,9 @@ class CannotContinue(ChunkfoldError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"cannot continue {self.dialect or 'an unknown dialect'} with {self.model or 'this model'}: {self.reason}"
+        return (
+            f"cannot continue {self.dialect or 'an unknown dialect'} with {self.model or 'this model'}: {self.reason}"
+        )
 
 
 class StreamTimeout(ChunkfoldError, TimeoutError):
