@@ -23,4 +23,4 @@ class Limits(Value, frozen=True):
     parts: int | None = 100_000
     """Parts of the whole message."""
     json_depth: int | None = 512
-    """How deep arrays and objects may nest in a frame. Argument text that nests deeper is `invalid` and never raises."""
+    """How deep arrays and objects may nest in a frame. Deeper argument text is `invalid` and never raises."""
