@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from chunkfold.parts import Kind
+import msgspec
 
-__all__ = ["AS_TEXT", "BY_ITEM_ID", "CALLS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES"]
+from chunkfold.dialects._snapshots import Piece
+from chunkfold.parts import Kind
+
+__all__ = [
+    "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
+]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
 CALLS: dict[str, tuple[str | None, bool, tuple[str, ...]]] = {
@@ -48,3 +52,42 @@ PARTS: dict[str, tuple[str, Kind, str]] = {
     "output_text": ("content", "text", "text"), "refusal": ("content", "refusal", "refusal"),
     "reasoning_text": ("content", "reasoning", "text"), "summary_text": ("summary", "reasoning", "text"),
 }  # fmt: skip
+
+# Fields of events that are read, and transport facts that are nobody's answer.
+EVENT_FIELDS = frozenset(
+    {
+        "type", "sequence_number", "item_id", "output_index", "content_index", "summary_index", "annotation_index",
+        "command_index", "partial_image_index", "partial_image_b64", "item", "part", "delta", "text", "refusal",
+        "arguments", "input", "code", "diff", "command", "output", "annotation", "logprobs", "response", "error",
+        "message", "param", "obfuscation", "stream_id", "status", "name", "size", "quality", "background",
+        "output_format",
+    }
+)  # fmt: skip
+
+
+class Item(msgspec.Struct, eq=False):
+    """An output item in the making."""
+
+    kind: str
+    number: int
+    place: int
+    # What is to be written before the first plain text of the input, and the fields that were in it.
+    opening: str | None
+    rest: dict[str, Any] = {}
+    id: str | None = None
+    call_id: str | None = None
+    done: bool = False
+    # The part that the item is, or that has its fields: a message's first one, but a refusal cannot have any.
+    first: Any = None
+    pieces: dict[tuple[str, Kind, int], Piece] = {}
+    fields: dict[str, Any] = {}
+    # The item as it was added; the input, result or whole of it as last stated.
+    given: dict[str, Any] = {}
+    value: Any = None
+    # By command of a shell: those that have begun, and what they printed, in pieces by stream or as the list of it.
+    commands: set[int] = set()
+    outputs: dict[int, Any] = {}
+
+    def parts(self, family: str) -> int:
+        """How many parts came in one of its lists."""
+        return sum(1 for listed, _, _ in self.pieces if listed == family)

@@ -20,7 +20,19 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._media import base64_bytes
-from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, OWN, PART, PARTS, RESULTS, TYPES
+from chunkfold.dialects._output_items import (
+    AS_TEXT,
+    BY_ITEM_ID,
+    CALLS,
+    EVENT_FIELDS,
+    OPENINGS,
+    OWN,
+    PART,
+    PARTS,
+    RESULTS,
+    TYPES,
+    Item,
+)  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import word
 from chunkfold.parts import UnknownPart
@@ -34,16 +46,6 @@ if TYPE_CHECKING:
     from chunkfold.parts import Kind
     from chunkfold.response import StreamError
 
-# Fields of events that are read, and transport facts that are nobody's answer.
-_EVENT = frozenset(
-    {
-        "type", "sequence_number", "item_id", "output_index", "content_index", "summary_index", "annotation_index",
-        "command_index", "partial_image_index", "partial_image_b64", "item", "part", "delta", "text", "refusal",
-        "arguments", "input", "code", "diff", "command", "output", "annotation", "logprobs", "response", "error",
-        "message", "param", "obfuscation", "stream_id", "status", "name", "size", "quality", "background",
-        "output_format",
-    }
-)  # fmt: skip
 # Fields of the response that are facts or parts of ours; all others are kept for the native body.
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
@@ -51,34 +53,6 @@ _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
 _PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
-
-
-class _Item(msgspec.Struct, eq=False):
-    """An output item in the making."""
-
-    kind: str
-    number: int
-    place: int
-    # What is to be written before the first plain text of the input, and the fields that were in it.
-    opening: str | None
-    rest: dict[str, Any] = {}
-    id: str | None = None
-    call_id: str | None = None
-    done: bool = False
-    # The part that the item is, or that has its fields: a message's first one, but a refusal cannot have any.
-    first: Any = None
-    pieces: dict[tuple[str, Kind, int], Piece] = {}
-    fields: dict[str, Any] = {}
-    # The item as it was added; the input, result or whole of it as last stated.
-    given: dict[str, Any] = {}
-    value: Any = None
-    # By command of a shell: those that have begun, and what they printed, in pieces by stream or as the list of it.
-    commands: set[int] = set()
-    outputs: dict[int, Any] = {}
-
-    def parts(self, family: str) -> int:
-        """How many parts came in one of its lists."""
-        return sum(1 for listed, _, _ in self.pieces if listed == family)
 
 
 class OpenAIResponses(Dialect):
@@ -106,12 +80,12 @@ class OpenAIResponses(Dialect):
     def _begin(self) -> None:
         self._id: str | None = None
         self._told: StreamError | None = None
-        self._items: list[_Item] = []
+        self._items: list[Item] = []
         # The item that was opened last at an index with a type, under an id, of a type.
-        self._placed: dict[tuple[int, str], _Item] = {}
-        self._ids: dict[str, _Item] = {}
-        self._last: dict[str, _Item] = {}
-        self._last_call: _Item | None = None
+        self._placed: dict[tuple[int, str], Item] = {}
+        self._ids: dict[str, Item] = {}
+        self._last: dict[str, Item] = {}
+        self._last_call: Item | None = None
         # Servers that give all items one index tell them apart by their ids.
         self._index_reused = False
         # The parts that text deltas have found.
@@ -132,7 +106,7 @@ class OpenAIResponses(Dialect):
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
             handler(self, payload, frame)
-            self.w.extras(payload, _EVENT)
+            self.w.extras(payload, EVENT_FIELDS)
 
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[int, int] = {}
@@ -239,7 +213,7 @@ class OpenAIResponses(Dialect):
 
     def _output(self, output: Any, frame: Frame, *path: str) -> None:
         """The items of the whole response: those that came before are confirmed, of the others this is all."""
-        waiting: dict[str, list[_Item]] = {}
+        waiting: dict[str, list[Item]] = {}
         for item in reversed(self._items):
             waiting.setdefault(item.kind, []).append(item)
         taken: set[int] = set()
@@ -283,10 +257,10 @@ class OpenAIResponses(Dialect):
                 item = self._open(payload, given)
             self._finish(item, given, frame.data, "item")
 
-    def _may_be(self, item: _Item, id_: str | None) -> bool:
+    def _may_be(self, item: Item, id_: str | None) -> bool:
         return not item.id or not id_ or self._ids.get(id_) is item
 
-    def _find(self, payload: dict[str, Any], kind: str) -> _Item | None:
+    def _find(self, payload: dict[str, Any], kind: str) -> Item | None:
         """The item of that type that an event is about: by index, by id, or the last one where it has neither."""
         index, id_ = _number(payload, "output_index"), _text(payload.get("item_id"))
         placed = None if index is None else self._placed.get((index, kind))
@@ -297,15 +271,15 @@ class OpenAIResponses(Dialect):
                 return named
         return placed if index is not None or id_ else self._last.get(kind)
 
-    def _item(self, payload: dict[str, Any], kind: str) -> _Item:
+    def _item(self, payload: dict[str, Any], kind: str) -> Item:
         """The item that an event is about; one that was never added is opened."""
         found = self._find(payload, kind)
         return found or self._open(payload, {"type": kind, "id": payload.get("item_id")})
 
-    def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> _Item:
+    def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = _kind(given), len(self._items), _number(payload, "output_index")
-        item = _Item(kind, number, number if index is None else index, OPENINGS.get(kind))
+        item = Item(kind, number, number if index is None else index, OPENINGS.get(kind))
         self._items.append(item)
         self._found.clear()
         self._last[kind] = item
@@ -327,14 +301,14 @@ class OpenAIResponses(Dialect):
             self._start(item, "unknown", given, name=kind)
         return item
 
-    def _name(self, item: _Item, given: dict[str, Any]) -> None:
+    def _name(self, item: Item, given: dict[str, Any]) -> None:
         """Keep the ids by which later events may name the item."""
         id_ = _text(given.get("id"))
         item.id, item.call_id = item.id or id_, item.call_id or _text(given.get("call_id"))
         if id_:
             self._ids[id_] = item
 
-    def _start(self, item: _Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
+    def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
         item.first = self._keep_piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
 
@@ -342,7 +316,7 @@ class OpenAIResponses(Dialect):
         piece = self._pieces[slot.index] = Piece(slot)
         return piece
 
-    def _finish(self, item: _Item, given: dict[str, Any], data: bytes, *path: str) -> None:
+    def _finish(self, item: Item, given: dict[str, Any], data: bytes, *path: str) -> None:
         """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
         self._take(item, given, data, *path, whole=True)
         item.done = True
@@ -353,7 +327,7 @@ class OpenAIResponses(Dialect):
         for piece in filter(None, (item.first, *item.pieces.values())):
             self.w.stop(piece.slot)
 
-    def _take(self, item: _Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
+    def _take(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
         """What an item says when it is added or done."""
         self._name(item, given)
         if item.kind not in OWN:
@@ -393,7 +367,7 @@ class OpenAIResponses(Dialect):
 
     # Parts of messages and of reasoning
 
-    def _list(self, item: _Item, listed: Any, default: str) -> None:
+    def _list(self, item: Item, listed: Any, default: str) -> None:
         """The parts of an item whole: the n-th of its kind is the n-th that came."""
         came: dict[Kind, list[Piece]] = {}
         for (family, kind, _), piece in item.pieces.items():
@@ -422,7 +396,7 @@ class OpenAIResponses(Dialect):
                 self._keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
                 self.w.stop(piece.slot)
 
-    def _take_part(self, item: _Item, part: dict[str, Any], default: str, piece: Piece) -> None:
+    def _take_part(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
         """A part whole, or as it is at its start."""
         family, kind, field = _part_row(part, default)
         if kind != "unknown":
@@ -435,7 +409,7 @@ class OpenAIResponses(Dialect):
             self.w.extra(("output", item.place, family, piece.place, "type"), part.get("type"))
             self.w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
 
-    def _keep(self, item: _Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
+    def _keep(self, item: Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
         """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
         fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
         if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
@@ -443,7 +417,7 @@ class OpenAIResponses(Dialect):
         for key, value in fields.items():
             self.w.extra(("output", item.place, family, piece.place, key), value)
 
-    def _piece(self, item: _Item, family: str, kind: Kind, place: int) -> Piece:
+    def _piece(self, item: Item, family: str, kind: Kind, place: int) -> Piece:
         """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
         key = (family, kind, place)
         piece = item.pieces.get(key)
@@ -495,7 +469,7 @@ class OpenAIResponses(Dialect):
 
     # Calls
 
-    def _open_call(self, item: _Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
+    def _open_call(self, item: Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
         name, on_server, _ = CALLS[item.kind]
         if item.kind == "tool_search_call":
             on_server = given.get("execution") != "client"
@@ -509,7 +483,7 @@ class OpenAIResponses(Dialect):
         self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
         self._last_call = item
 
-    def _take_call(self, item: _Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
+    def _take_call(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
         slot, id_, name = item.first.slot, _text(given.get("call_id")), _text(given.get("name"))
         fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
         slot.id, slot.name = id_ or slot.id, name or slot.name
@@ -532,7 +506,7 @@ class OpenAIResponses(Dialect):
                 text = text.rstrip().removesuffix("}")
             item.first.state(self.w, text)
 
-    def _begin_input(self, item: _Item, field: str, value: Any) -> None:
+    def _begin_input(self, item: Item, field: str, value: Any) -> None:
         """What of the input came with the start: first text. An object is a draft, and its whole form follows."""
         if field == "operation" and isinstance(value, dict):
             item.rest = {key: rest for key, rest in value.items() if key != "diff"}
@@ -542,7 +516,7 @@ class OpenAIResponses(Dialect):
         if isinstance(value, str) and value:
             self._write_input(item, value)
 
-    def _write_input(self, item: _Item, text: str) -> None:
+    def _write_input(self, item: Item, text: str) -> None:
         """More of an input. Plain text is written as the inside of a JSON string."""
         if item.kind in OPENINGS:
             self.w.singular = True  # it is not written as it stands
@@ -550,7 +524,7 @@ class OpenAIResponses(Dialect):
             item.opening = None
         item.first.delta(self.w, text)
 
-    def _input_item(self, payload: dict[str, Any]) -> _Item:
+    def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
         kind, index = _INPUTS[payload["type"]][1], _number(payload, "output_index")
         placed = () if index is None else (self._placed.get((index, call)) for call in CALLS)
