@@ -92,7 +92,45 @@ class GeminiChunk(Struct, gc=False):
     usageMetadata: dict[str, Any] | None = None  # noqa: N815 - the field's name on the wire
 
 
+class ToolUse(Struct, gc=False):
+    input: str | None = None
+
+
+class Thought(Struct, gc=False):
+    text: str | None = None
+
+
+class ConverseDelta(Struct, gc=False):
+    text: str | None = None
+    toolUse: ToolUse | None = None  # noqa: N815 - the field's name on the wire
+    reasoningContent: Thought | None = None  # noqa: N815 - the field's name on the wire
+
+
+class ConverseEvent(Struct, gc=False):
+    contentBlockIndex: int = 0  # noqa: N815 - the field's name on the wire
+    delta: ConverseDelta | None = None
+    stopReason: str | None = None  # noqa: N815 - the field's name on the wire
+    usage: dict[str, Any] | None = None
+
+
+def messages(reads: Iterable[bytes]) -> Iterator[bytes]:
+    """The payloads of AWS messages, their checksums not looked at."""
+    rest = b""
+    for read in reads:
+        data, at = rest + read if rest else read, 0
+        while len(data) - at >= 12:
+            total = int.from_bytes(data[at : at + 4])
+            if len(data) - at < total:
+                break
+            yield data[at + 12 + int.from_bytes(data[at + 4 : at + 8]) : at + total - 4]
+            at += total
+        rest = data[at:]
+
+
 def payloads(protocol: str, reads: Iterable[bytes]) -> Iterator[bytes]:
+    if protocol == "bedrock":
+        yield from messages(reads)
+        return
     separator = SEPARATOR[protocol]
     named = protocol in ("anthropic", "responses")
     rest = b""
@@ -215,7 +253,38 @@ class Gemini:
         return "".join(self.text), "".join(self.reasoning), self.calls
 
 
-ACCUMULATORS: dict[str, Any] = {"openai": Chat, "anthropic": Messages, "responses": Responses, "gemini": Gemini}
+class Converse:
+    of = ConverseEvent
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: dict[int, list[str]] = {}
+        self.last: Any = None
+
+    def add(self, event: ConverseEvent) -> None:
+        delta = event.delta
+        if delta is None:
+            self.last = event
+        elif delta.text is not None:
+            self.text.append(delta.text)
+        elif delta.toolUse is not None:
+            self.calls.setdefault(event.contentBlockIndex, []).append(delta.toolUse.input)
+        elif delta.reasoningContent is not None:
+            self.reasoning.append(delta.reasoningContent.text)
+
+    def result(self) -> tuple[str, str, list[str]]:
+        calls = ["".join(pieces) for _, pieces in sorted(self.calls.items())]
+        return "".join(self.text), "".join(self.reasoning), calls
+
+
+ACCUMULATORS: dict[str, Any] = {
+    "openai": Chat,
+    "anthropic": Messages,
+    "responses": Responses,
+    "gemini": Gemini,
+    "bedrock": Converse,
+}
 
 
 def split(protocol: str) -> Callable[[Iterable[bytes]], Any]:

@@ -31,7 +31,7 @@ import streams
 SCENARIOS = ("text", "reasoning", "tool1", "tool8")
 # Beside these two the dialects that exist are measured too.
 PROTOCOLS = {"openai": "openai-chat", "anthropic": "anthropic-messages", "responses": "openai-responses"}
-PROTOCOLS |= {"gemini": "gemini"}
+PROTOCOLS |= {"gemini": "gemini", "bedrock": "bedrock-converse"}
 READS = ("event", "whole", "16 bytes")
 
 

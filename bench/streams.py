@@ -2,7 +2,7 @@
 
     make(protocol, scenario, n) -> Case(chunks, events, text, reasoning, tools)
 
-protocol: openai | responses | anthropic | gemini
+protocol: openai | responses | anthropic | gemini | bedrock
 scenario: text | tool1 | tool8 | reasoning | toolstr | json
 n:        number of token-sized deltas (3-6 characters each)
 
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import json
 import random
+import struct
+import zlib
 from dataclasses import dataclass, field
 
 ID = "chatcmpl-CbXq3Vt0mZk1YhQ8JwR5nE2sUo7aL"
@@ -403,7 +405,50 @@ def _gemini(reason, text, _frags, full):
     return out
 
 
-PROTOCOLS = {"openai": _openai, "anthropic": _anthropic, "responses": _responses, "gemini": _gemini}
+# ---------------------------------------------------------------- Bedrock Converse
+def _message(event: str, payload: dict) -> bytes:
+    """A message of the AWS event-stream: lengths, their checksum, headers, payload, checksum of it all."""
+    headers = b""
+    for name, value in ((":event-type", event), (":content-type", "application/json"), (":message-type", "event")):
+        headers += bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+    body = dumps(payload).encode()
+    head = struct.pack(">II", 16 + len(headers) + len(body), len(headers))
+    message = head + struct.pack(">I", zlib.crc32(head)) + headers + body
+    return message + struct.pack(">I", zlib.crc32(message))
+
+
+def _bedrock(reason, text, frags, full):
+    r, letters = random.Random(9), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+    def ev(event, **payload):
+        # Bedrock pads every frame to hide the length of its tokens.
+        return _message(event, {**payload, "p": letters[: r.randint(1, len(letters))]})
+
+    out = [ev("messageStart", role="assistant")]
+    idx = 0
+    for pieces, wrap in ((reason, lambda t: {"reasoningContent": {"text": t}}), (text, lambda t: {"text": t})):
+        if pieces:
+            out += [ev("contentBlockDelta", contentBlockIndex=idx, delta=wrap(t)) for t in pieces]
+            out.append(ev("contentBlockStop", contentBlockIndex=idx))
+            idx += 1
+    for i in range(len(full)):
+        use = {"toolUseId": f"tooluse_{i:02d}", "name": f"edit_file_{i}"}
+        out.append(ev("contentBlockStart", contentBlockIndex=idx + i, start={"toolUse": use}))
+    out += [ev("contentBlockDelta", contentBlockIndex=idx + i, delta={"toolUse": {"input": f}}) for i, f in frags]
+    out += [ev("contentBlockStop", contentBlockIndex=idx + i) for i in range(len(full))]
+    out.append(ev("messageStop", stopReason="tool_use" if frags else "end_turn"))
+    usage = {"inputTokens": 20, "outputTokens": len(out), "totalTokens": 20 + len(out)}
+    out.append(ev("metadata", usage=usage, metrics={"latencyMs": 1000}))
+    return out
+
+
+PROTOCOLS = {
+    "bedrock": _bedrock,
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "responses": _responses,
+    "gemini": _gemini,
+}
 
 
 def make(protocol: str, scenario: str, n: int) -> Case:
