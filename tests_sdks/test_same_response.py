@@ -32,11 +32,15 @@ def streams(sdk):
 def recorded(sdk):
     if not CORPUS.is_dir():
         return
-    for line in (CORPUS / "expected.jsonl").read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        path = CORPUS / entry["path"]
-        if KINDS.get(entry["framing"]) == sdk.kind and CANONICAL.get(entry["dialect"], entry["dialect"]) == sdk.dialect:
-            yield entry["path"], path.read_bytes()
+    entries = map(json.loads, (CORPUS / "expected.jsonl").read_text(encoding="utf-8").splitlines())
+    paths = [
+        entry["path"]
+        for entry in entries
+        if KINDS.get(entry["framing"]) == sdk.kind and CANONICAL.get(entry["dialect"], entry["dialect"]) == sdk.dialect
+    ]
+    # Those that speak as OpenAI does read the same streams: a part of them will do.
+    for path in paths[:: 4 if sdk.dialect == "openai-chat" and sdk.package != "openai" else 1]:
+        yield path, (CORPUS / path).read_bytes()
 
 
 def different(want, got):

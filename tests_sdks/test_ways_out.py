@@ -24,12 +24,13 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def clean_slate():
     """What SDKs have left behind in other tests is not counted here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        gc.collect()
+        while gc.collect():
+            pass
 
 
 class Trio:
