@@ -559,10 +559,7 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
 
 def _says_something(delta: dict[str, Any]) -> bool:
     """True if anything but the role is there."""
-    for key, value in delta.items():
-        if value and key != "role":
-            return True
-    return False
+    return any(value and key != "role" for key, value in delta.items())
 
 
 def _details_have_text(details: Any) -> bool:
