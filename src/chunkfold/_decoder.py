@@ -8,6 +8,7 @@ that is no stream at all.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json, dialects
@@ -43,6 +44,8 @@ _HELD_BYTES = 1 << 20
 _LONG_READ = 4 << 10
 # How many bytes are taken in one go at first and at most, and after how many frames in a row that fit.
 _FIRST_SPAN, _LAST_SPAN, _ROW = 2 << 10, 64 << 10, 4
+_LF, _CR = 0x0A, 0x0D
+_EVENT_ENDS = (b"\n\n", b"\n\r\n")
 # After so many frames in a row that fit nothing, a block is read as a whole.
 _PATIENCE = 32
 
@@ -88,6 +91,10 @@ class Decoder:
         self._last: Target | None = None
         self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
+        self.partial = bytearray()
+        """The beginning of an event that nothing can be said of yet: kept, so that the framing gets whole events."""
+        # The most bytes that are kept; none before the framing is known.
+        self.partial_bytes = -1
         # The name of the frames that the templates were made from.
         self._learned_event = ""
         self._done = False
@@ -129,8 +136,20 @@ class Decoder:
         """
         if self._closed:
             raise ValueError("feed() after close()")
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            data = self._gather(data if type(data) is bytes else bytes(data))
+            if not data and self._mode == "bytes":
+                return []
+            events = self._read_on(data)
+            if self.partial and not self._framer.reader.idle:  # type: ignore[union-attr]
+                events += self._read_on(self._ungather())
+            return events
+        return self._read_on(data)
+
+    def _read_on(self, data: Any) -> list[Event]:
+        """The events of bytes that are to be read now, or of a payload."""
         templates = self._templates
-        if type(data) is bytes and templates.is_ready and self._framer.reader.idle:  # type: ignore[union-attr]
+        if templates.is_ready and type(data) is bytes and self._framer.reader.idle:  # type: ignore[union-attr]
             found = templates.find_read(data)
             if found is not None:
                 self._writer.frame += 1
@@ -145,8 +164,6 @@ class Decoder:
         try:
             if type(data) is bytes:
                 self._feed_bytes(data)
-            elif isinstance(data, (bytes, bytearray, memoryview)):
-                self._feed_bytes(bytes(data))
             else:
                 self._feed_payload(data)
         except LimitExceeded as breach:
@@ -161,6 +178,9 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if type(data) is bytes:
+            data = self._gather(data)
+            if not data and self._mode == "bytes":
+                return
             templates = self._templates
             if templates.is_ready and self._framer.reader.idle:  # type: ignore[union-attr]
                 found = templates.find_read(data)
@@ -171,11 +191,43 @@ class Decoder:
             if len(data) > _LONG_READ and self._is_countless and not self._closed:
                 data = self._feed_many(accumulator, data)
         self._feed_events(accumulator, data)
+        if self.partial and not self._framer.reader.idle:  # type: ignore[union-attr]
+            self._feed_events(accumulator, self._ungather())
+
+    def _gather(self, data: bytes) -> bytes:
+        """
+        What there is to read, of *data* and what was kept. The beginning of an event is kept until its end has come,
+        as long as that makes no event late.
+        """
+        partial = self.partial
+        if partial:
+            if _LF not in data and _CR not in data and len(partial) <= self.partial_bytes:
+                partial += data
+                return b""
+            data = bytes(partial) + data
+            partial.clear()
+        elif (
+            self.partial_bytes < 0
+            or data.endswith(_EVENT_ENDS)
+            or (not self._framer.reader.idle and not any(end in data for end in _EVENT_ENDS))
+        ):
+            return data
+        rest = _unfinished(data)
+        if rest and len(rest) <= self.partial_bytes:
+            partial += rest
+            return data[: -len(rest)]
+        return data
+
+    def _ungather(self) -> bytes:
+        """What was kept, to be read after all."""
+        data = bytes(self.partial)
+        self.partial.clear()
+        return data
 
     def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
         """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
         templates = self._templates
-        if not templates.is_ready or templates.may_have_totals or not self._framer.reader.idle:  # type: ignore[union-attr]
+        if not self.is_ready or templates.may_have_totals:
             return None
         found = templates.find_read(read)
         if found is None:
@@ -192,7 +244,9 @@ class Decoder:
         """
         templates, writer, reader = self._templates, self._writer, self._framer.reader
         for piece in pieces:
-            found = templates.find_read(piece) if type(piece) is bytes and reader.idle else None  # type: ignore[union-attr]
+            if type(piece) is not bytes or self.partial or not reader.idle:  # type: ignore[union-attr]
+                return piece
+            found = templates.find_read(piece)
             if found is None:
                 return piece
             target, text = found
@@ -209,7 +263,7 @@ class Decoder:
     @property
     def is_ready(self) -> bool:
         """True if the next read may fit a template."""
-        return self._templates.is_ready and self._framer.reader.idle  # type: ignore[union-attr]
+        return self._templates.is_ready and not self.partial and self._framer.reader.idle  # type: ignore[union-attr]
 
     def settle(self, accumulator: StreamAccumulator) -> None:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
@@ -226,7 +280,7 @@ class Decoder:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         templates = self._templates
-        if not templates.is_ready or not self._framer.reader.idle:  # type: ignore[union-attr]
+        if not self.is_ready:
             return next(pieces)
         try:
             return templates.follow(accumulator, pieces)
@@ -281,7 +335,7 @@ class Decoder:
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
         try:
-            events = self.feed(data)
+            events = self._read_on(data)
         except LimitExceeded as breach:
             for event in breach.events:
                 accumulator.observe(event)
@@ -303,10 +357,11 @@ class Decoder:
         if self._closed:
             return []
         self._templates.catch_up()
+        partial = self._ungather()
         self._close()
         writer = self._writer
         try:
-            for frame in self._framer.close():
+            for frame in self._framer.feed(partial) + self._framer.close():
                 self._frame(frame)
             if self._framer.breach is not None:
                 raise self._framer.breach
@@ -328,6 +383,7 @@ class Decoder:
     def _close(self) -> None:
         self._closed = True
         self._templates.clear()
+        self.partial.clear()
 
     @property
     def end_seen(self) -> bool:
@@ -377,12 +433,19 @@ class Decoder:
             # A checksum would have to be computed again, so the whole read is no use where there is one.
             whole = fresh and len(frames) == 1 and reader.idle and reader.has_plain_reads and self._is_countless
             self._read = data if whole else None
+            if self.partial_bytes < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
+                self._keep_partials()
         for frame in frames:
             self._frame(frame)
         if self._framer.breach is not None:
             raise self._framer.breach
         if over:
             raise LimitExceeded("stream_bytes", self._bytes, self._limits.stream_bytes or 0)
+
+    def _keep_partials(self) -> None:
+        if self._spoken and not is_slow():
+            cap = self._limits.frame_bytes
+            self.partial_bytes = cap if cap is not None else sys.maxsize
 
     def _count(self, size: int) -> int:
         """Count bytes against the cap; how many of them are too many."""
@@ -676,6 +739,21 @@ class Decoder:
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
         return events
+
+
+def _unfinished(data: bytes) -> bytes:
+    """The beginning of an event at the end of *data*; empty if what is there may mean something by itself."""
+    cut = max(data.rfind(end) + len(end) if end in data else 0 for end in _EVENT_ENDS)
+    rest = data[cut:]
+    lines = rest.count(b"\n")
+    if rest.count(b"\r") != rest.count(b"\r\n"):
+        return b""
+    # Names say nothing before the data comes, and the data nothing before the line after it is there.
+    if lines == 0 or (lines == 1 and rest.startswith((b"data:", b"event:", b"id:"))):
+        return rest
+    if lines == 2 and rest.startswith((b"event:", b"id:")) and rest.startswith(b"data:", rest.index(b"\n") + 1):
+        return rest
+    return b""
 
 
 def _one_delta(events: list[Event], start: int) -> Any:

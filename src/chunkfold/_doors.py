@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from chunkfold._at_exit import forget, remember
@@ -39,6 +40,11 @@ __all__ = ["AsyncStream", "Stream", "afold", "astream", "fold", "stream"]
 T = TypeVar("T")
 
 _ERROR_BODY_BYTES = 1 << 20
+
+# A piece of fewer bytes that ends amid an event is small; as many bytes as are joined; as many pieces at first.
+_SMALL = 512
+_READ_AHEAD = 32 << 10
+_FEW = 64
 
 
 def fold(
@@ -97,6 +103,8 @@ def fold(
                 return folder.close(error)
             if type(piece) is bytes and intake.is_sure:
                 folder.feed(piece, events=False)
+                if folder.is_amid_event and len(piece) < _SMALL:
+                    pieces = _Joined(pieces)
             else:
                 intake.feed(piece, events=False)
     finally:
@@ -644,6 +652,46 @@ class _AsyncText:
             event = await self._events.__anext__()
             if self._is_text.has(event):
                 return event.text  # type: ignore[union-attr]
+
+
+class _Joined:
+    """
+    Joins small pieces, for a fold where nobody looks in between. They are read ahead only once pieces were bytes, so
+    that there is no buffer which is used again.
+    """
+
+    def __init__(self, pieces: Iterator[Any]) -> None:
+        self._pieces = pieces
+        # How many are read ahead, what was read ahead and cannot be joined, and what ended the reading.
+        self._many = _FEW
+        self._read: list[Any] = []
+        self._failure: BaseException | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        if self._read:
+            return self._read.pop()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        read: list[Any] = []
+        try:
+            read.extend(islice(self._pieces, self._many))
+        except BaseException as error:
+            # What came before the exception is in the list.
+            if not read:
+                raise
+            self._failure = error
+        if not read:
+            raise StopIteration
+        if set(map(type, read)) != {bytes}:
+            self._read = read[::-1]
+            return self._read.pop()
+        joined = b"".join(read)
+        self._many = max(1, min(2 * self._many, _READ_AHEAD * len(read) // (len(joined) + 1)))
+        return joined
 
 
 class _Intake:

@@ -94,6 +94,12 @@ class Folder:
             ValueError: After `close()`.
             TypeError: If *data* is none of these, or both kinds are mixed.
         """
+        partial = self._decoder.partial
+        if partial and type(data) is bytes and 0x0A not in data and 0x0D not in data:
+            # Amid an event: until its end comes, this is all there is to do.
+            if len(partial) <= self._decoder.partial_bytes:
+                partial += data
+                return []
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
@@ -128,6 +134,11 @@ class Folder:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         return next(pieces) if self._live is not None else self._decoder.follow(self._accumulator, pieces)
+
+    @property
+    def is_amid_event(self) -> bool:
+        """True if what came last was the beginning of an event."""
+        return bool(self._decoder.partial)
 
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
