@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json, dialects
-from chunkfold._templates import DELTAS, Target, Templates, is_slow
+from chunkfold._templates import DELTAS, Templates, is_slow
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
@@ -42,12 +42,10 @@ _HELD_BYTES = 1 << 20
 
 # Reads longer than this hold many frames: worth looking at one by one.
 _LONG_READ = 4 << 10
-# How many bytes are taken in one go at first and at most, and after how many frames in a row that fit.
-_FIRST_SPAN, _LAST_SPAN, _ROW = 2 << 10, 64 << 10, 4
+# How many bytes of those are looked at in one go, at first and at most.
+_FIRST_SPAN, _LAST_SPAN = 2 << 10, 64 << 10
 _LF, _CR = 0x0A, 0x0D
 _EVENT_ENDS = (b"\n\n", b"\n\r\n")
-# After so many frames in a row that fit nothing, a block is read as a whole.
-_PATIENCE = 32
 
 
 class Decoder:
@@ -86,9 +84,8 @@ class Decoder:
         self._mode: str | None = None
         self._closed = False
         self._bytes = 0
-        # Reads that fit a template are taken without counting their bytes.
+        # How many bytes of a long read are looked at in one go.
         self._span = _FIRST_SPAN
-        self._last: Target | None = None
         self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
         self.partial = bytearray()
@@ -141,7 +138,7 @@ class Decoder:
             if not data and self._mode == "bytes":
                 return []
             events = self._read_on(data)
-            if self.partial and not self._framer.reader.idle:  # type: ignore[union-attr]
+            if self.partial and not self._is_idle:
                 events += self._read_on(self._ungather())
             return events
         return self._read_on(data)
@@ -188,10 +185,10 @@ class Decoder:
                     found[0].open(accumulator).append(found[1])
                     self._writer.frame += 1
                     return
-            if len(data) > _LONG_READ and self._is_countless and not self._closed:
+            if len(data) > _LONG_READ and self._is_countless and not is_slow():
                 data = self._feed_many(accumulator, data)
         self._feed_events(accumulator, data)
-        if self.partial and not self._framer.reader.idle:  # type: ignore[union-attr]
+        if self.partial and not self._is_idle:
             self._feed_events(accumulator, self._ungather())
 
     def _gather(self, data: bytes) -> bytes:
@@ -206,17 +203,18 @@ class Decoder:
                 return b""
             data = bytes(partial) + data
             partial.clear()
-        elif (
-            self.partial_bytes < 0
-            or data.endswith(_EVENT_ENDS)
-            or (not self._framer.reader.idle and not any(end in data for end in _EVENT_ENDS))
-        ):
+        elif self.partial_bytes < 0 or data.endswith(_EVENT_ENDS) or not (self._is_idle or _ends_event(data)):
             return data
         rest = _unfinished(data)
         if rest and len(rest) <= self.partial_bytes:
             partial += rest
             return data[: -len(rest)]
         return data
+
+    @property
+    def _is_idle(self) -> bool:
+        """True if nothing is half-read."""
+        return self._framer.idle
 
     def _ungather(self) -> bytes:
         """What was kept, to be read after all."""
@@ -279,8 +277,11 @@ class Decoder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
+        return next(pieces) if self.partial else self._follow(accumulator, pieces)
+
+    def _follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         templates = self._templates
-        if not self.is_ready:
+        if not templates.is_ready or not self._is_idle:
             return next(pieces)
         try:
             return templates.follow(accumulator, pieces)
@@ -290,48 +291,43 @@ class Decoder:
 
     def _feed_many(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
         """
-        Take the frames of a long read one by one, so that templates are learned and fit, and in one go where many in a
-        row fit the same. What is returned is left to be fed.
+        Take the frames of a long read: many in one go where they fit one template, else one by one, so that templates
+        are learned and fit. What is left is returned.
         """
-        if is_slow():
-            return data
-        framer, writer = self._framer, self._writer
         blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
-        at = misses = 0
-        # A read goes on as the one before it ended.
-        span, row, last = self._span, _ROW + 1 if self._span > _FIRST_SPAN else 0, self._last
-        while framer.idle or at == 0:
-            templates = self._templates
-            if row > _ROW:
-                stop = data.find(blank, at + span) + len(blank)
-                window = data[at:stop] if stop >= len(blank) else data[at:]
-                taken = templates.swallow(accumulator, window)
-                writer.frame += templates.taken
-                templates.taken = 0
-                at += taken
-                span = min(2 * span, _LAST_SPAN) if taken == len(window) or stop < len(blank) else _FIRST_SPAN
-                row = row if taken == len(window) else 0
-                if taken:
-                    continue
-            # A server that varies something in every frame: whole blocks cost less than frames one by one.
-            stop = data.find(blank, at + (_LAST_SPAN if misses > _PATIENCE else 0)) + len(blank)
-            if stop < len(blank):
-                break
-            frame, at = data[at:stop], stop
-            whole = framer.idle
-            found = templates.find_read(frame) if whole and templates.is_ready else None
-            if found is None:
-                self._feed_events(accumulator, frame)
-                misses = 0 if misses > _PATIENCE else misses + 1
-                if whole:
-                    row, span = 0, _FIRST_SPAN
-                continue
-            target, text = found
-            target.open(accumulator).append(text)
-            writer.frame += 1
-            misses, row, last = 0, (row + 1 if target is last else 1), target
-        self._span, self._last = span, last
+        at, end = 0, data.rfind(blank) + len(blank)
+        while at < end and end >= len(blank):
+            stop = data.find(blank, at + self._span, end) + len(blank)
+            window = data[at : stop if stop >= len(blank) else end]
+            taken = self._swallow(accumulator, window)
+            if taken == len(window) or not self._templates.has_templates:
+                self._span = min(2 * self._span, _LAST_SPAN)
+            else:
+                self._span = _FIRST_SPAN
+            if taken < len(window):
+                self._feed_each(accumulator, window[taken:], blank)
+            at += len(window)
         return data[at:]
+
+    def _swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
+        """Take as many frames in one go as fit; how many bytes they were."""
+        templates = self._templates
+        if not templates.is_ready or not self._is_idle:
+            return 0
+        taken = templates.swallow(accumulator, data)
+        self._writer.frame += templates.taken
+        templates.taken = 0
+        return taken
+
+    def _feed_each(self, accumulator: StreamAccumulator, data: bytes, blank: bytes) -> None:
+        """Take the frames in *data*, each of which *blank* ends."""
+        pieces = iter([frame + blank for frame in data.split(blank)[:-1]])
+        while True:
+            try:
+                piece = self._follow(accumulator, pieces)
+            except StopIteration:
+                return
+            self._feed_events(accumulator, piece)
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
         try:
@@ -741,9 +737,16 @@ class Decoder:
         return events
 
 
+def _ends_event(data: bytes) -> bool:
+    """True if an event ends in *data*."""
+    return b"\n\n" in data or (_CR in data and b"\n\r\n" in data)
+
+
 def _unfinished(data: bytes) -> bytes:
     """The beginning of an event at the end of *data*; empty if what is there may mean something by itself."""
-    cut = max(data.rfind(end) + len(end) if end in data else 0 for end in _EVENT_ENDS)
+    cut = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
+    if _CR in data and b"\n\r\n" in data:
+        cut = max(cut, data.rfind(b"\n\r\n") + 3)
     rest = data[cut:]
     lines = rest.count(b"\n")
     if rest.count(b"\r") != rest.count(b"\r\n"):

@@ -43,7 +43,7 @@ _ERROR_BODY_BYTES = 1 << 20
 
 # A piece of fewer bytes that ends amid an event is small; as many bytes as are joined; as many pieces at first.
 _SMALL = 512
-_READ_AHEAD = 32 << 10
+_READ_AHEAD = 64 << 10
 _FEW = 64
 
 

@@ -111,10 +111,11 @@ class Heard:
 class _Template:
     """The bytes around the text of a delta: in a frame, and in a read that is nothing but that frame."""
 
-    __slots__ = ("last", "read_first", "read_last", "target")
+    __slots__ = ("first", "last", "read_first", "read_last", "target")
 
-    def __init__(self, target: Target, last: bytes) -> None:
+    def __init__(self, target: Target, first: bytes, last: bytes) -> None:
         self.target = target
+        self.first = first
         self.last = last
         self.read_first = self.read_last = b""
 
@@ -197,6 +198,11 @@ class Templates:
         return self._running is not None
 
     @property
+    def has_templates(self) -> bool:
+        """True if many frames may be taken in one go."""
+        return bool(self._by_read)
+
+    @property
     def may_have_totals(self) -> bool:
         """True if frames that fit may have such."""
         return bool(self._shapes) and any(shape.is_running for shape in self._shapes)
@@ -275,17 +281,23 @@ class Templates:
         if edges is None:
             return
         first, last = edges
-        template = _Template(Target(event, payload), last)
+        template = _Template(Target(event, payload), first, last)
         if len(self._by_frame) >= _KEPT:
             self._drop_templates()
         _put(self._by_frame, first, template)
         self._frame_lengths = tuple({len(known) for known in self._by_frame})
         if read is not None:
-            start = read.find(data)
-            template.read_first, template.read_last = read[:start] + first, last + read[start + len(data) :]
-            _put(self._by_read, template.read_first, template)
-            self._read_lengths = tuple({len(known) for known in self._by_read})
-            self.is_ready = True
+            self._adopt(template, data, read)
+
+    def _adopt(self, template: _Template, data: bytes, read: bytes) -> None:
+        """The frame *data* came in a *read* of its own: others may be known by what is around them there."""
+        lead, held, trail = read.partition(data)
+        if not held:
+            return
+        template.read_first, template.read_last = lead + template.first, template.last + trail
+        _put(self._by_read, template.read_first, template)
+        self._read_lengths = tuple({len(known) for known in self._by_read})
+        self.is_ready = True
 
     def _edges(self, text: str, data: bytes) -> tuple[bytes, bytes] | None:
         """What is around the delta *text* in *data*; `None` if it cannot be told where it is."""
@@ -320,9 +332,8 @@ class Templates:
                 shape.in_vain = 0
                 if found[0] not in shape.targets:
                     shape.targets[found[0]] = Target(event, payload)
-                if read is not None:
-                    start = read.find(data)
-                    shape.lead, shape.trail = read[:start], read[start + len(data) :]
+                if read is not None and data in read:
+                    shape.lead, _, shape.trail = read.partition(data)
                     self.is_ready = True
                 if shape not in self._shapes:
                     self._shapes = [shape, *self._shapes]
@@ -348,12 +359,17 @@ class Templates:
                     except _BAD:
                         continue
                     if text:
+                        if read is not None and not template.read_last:
+                            self._adopt(template, data, read)
                         self._hit(template.target, text)
                         return template.target, text
         if read is None or read is not self._refused:
             for shape in self._shapes:
                 found = shape.fit(data, self._risen)
                 if found is not None:
+                    if read is not None and shape.lead is None and data in read:
+                        shape.lead, _, shape.trail = read.partition(data)
+                        self.is_ready = True
                     return self._took(shape, found)
                 self._missed(shape)
         return None
