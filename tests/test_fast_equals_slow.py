@@ -257,6 +257,48 @@ def test_a_read_that_only_ends_like_a_frame_is_no_frame(tail):
     assert_templates_change_nothing([*frames, frames[0] + tail, frames[1], tail + frames[2], *frames], "openai-chat")
 
 
+# Small pieces are read ahead
+
+
+def small_pieces(size=7):
+    body = b"".join(chat(f"word {number}") for number in range(200))
+    return [body[at : at + size] for at in range(0, len(body), size)]
+
+
+@pytest.mark.parametrize("kept", [3, 100, 1000])
+def test_what_came_in_small_pieces_before_an_error_is_kept(kept):
+    """Pieces are joined in passing; an error of the source must not take those with it that came before."""
+    pieces = small_pieces()[:kept]
+
+    def source():
+        yield from pieces
+        raise ConnectionResetError("gone")
+
+    response = chunkfold.fold(source())
+    assert response.error.exception.args == ("gone",)
+    assert response.text == chunkfold.fold(b"".join(pieces)).text
+    assert list(chunkfold.fold(iter(pieces)).parts) == list(response.parts)
+
+
+def test_small_pieces_may_be_of_several_types():
+    pieces = small_pieces()
+    mixed = [bytearray(piece) if number % 5 == 4 else piece for number, piece in enumerate(pieces)]
+    assert chunkfold.fold(iter(mixed)) == chunkfold.fold(b"".join(pieces))
+    with pytest.raises(TypeError):
+        chunkfold.fold(iter([*pieces, {"choices": []}]))
+
+
+def test_events_of_small_pieces_come_with_the_piece_that_ends_them():
+    """The beginning of an event is kept back, but never its end."""
+    body = b"".join(chat(f"word {number}") for number in range(9)) + b": ping\nevent: error\ndata: oops\n\n"
+    for end in (b"\n", b"\r\n", b"\r"):
+        pieces = [bytes([byte]) for byte in body.replace(b"\n", end)]
+        decoder, slow = Decoder("openai-chat"), slowly(Decoder, "openai-chat")
+        for piece in pieces:
+            assert decoder.feed(piece) == slow.feed(piece)
+        assert decoder.close() == slow.close()
+
+
 # The fast ways are taken, and can be turned off
 
 

@@ -174,8 +174,8 @@ class Decoder:
         Decode *data* straight into *accumulator*: the same as observing the events of `feed`, but events that nobody
         asked for are not made where a template fits.
         """
-        if type(data) is bytes:
-            data = self._gather(data)
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            data = self._gather(data if type(data) is bytes else bytes(data))
             if not data and self._mode == "bytes":
                 return
             templates = self._templates

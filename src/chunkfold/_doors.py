@@ -482,7 +482,9 @@ class Stream(_Events):
             return None
         try:
             if self._express is None:
-                piece = next(self._opened.pieces)
+                pieces = self._opened.pieces
+                amid = self._folder.is_amid_event and self._may_express()
+                piece = self._folder.rest_of_event(pieces) if amid else next(pieces)
             else:
                 try:
                     return next(self._express)
@@ -686,7 +688,7 @@ class _Joined:
             self._failure = error
         if not read:
             raise StopIteration
-        if set(map(type, read)) != {bytes}:
+        if [*map(type, read)].count(bytes) != len(read):
             self._read = read[::-1]
             return self._read.pop()
         joined = b"".join(read)

@@ -140,6 +140,21 @@ class Folder:
         """True if what came last was the beginning of an event."""
         return bool(self._decoder.partial)
 
+    def rest_of_event(self, pieces: Iterator[Any]) -> Any:
+        """
+        Take *pieces* for as long as they end nothing of the event that is amid; the first that may is returned, to be
+        fed.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        partial, most = self._decoder.partial, self._decoder.partial_bytes
+        for piece in pieces:
+            if type(piece) is not bytes or 0x0A in piece or 0x0D in piece or len(partial) > most:
+                return piece
+            partial += piece
+        raise StopIteration
+
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
         return self._decoder.plain_event(self._accumulator, read) if self._live is None else None
