@@ -24,13 +24,16 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def clean_slate():
-    """What SDKs have left behind in other tests is not counted here."""
+    """What SDKs have left behind in other tests is not counted here, nor looked at again and again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         while gc.collect():
             pass
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Trio:
