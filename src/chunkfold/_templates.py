@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,22 +171,11 @@ class Templates:
         self.is_ready = False
         """True if a read may fit."""
         if dialect is not None and not _IS_SLOW:
-            self._use(dialect, () if all_totals else dialect.running_keys)
-
-    def _use(self, dialect: Dialect, running_keys: tuple[str, ...]) -> None:
-        """Take the fields that may vary, as the dialect names them; without any for the delta nothing is learned."""
-        from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
-
-        self._keys = tuple(b'"%b":' % key.encode() for key in dialect.delta_keys)
-        self._kinds = {
-            **dict.fromkeys(dialect.delta_keys, TEXT),
-            **dict.fromkeys(dialect.padding_keys, PADDING),
-            **dict.fromkeys(dialect.rising_keys, RISING),
-            **dict.fromkeys(running_keys, RUNNING),
-            **dict.fromkeys(("index", "output_index"), ADDRESS),
-        }
-        self._rising = next(iter(dialect.rising_keys), "")
-        self._heard = [] if dialect.listens else None
+            running = () if all_totals else dialect.running_keys
+            named = (dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, running)
+            self._keys, self._kinds = _varying(*named)
+            self._rising = next(iter(dialect.rising_keys), "")
+            self._heard = [] if dialect.listens else None
 
     @property
     def learns(self) -> bool:
@@ -644,6 +634,23 @@ class Templates:
         self.taken += len(texts)
         self._in_vain = {}
         return sum(map(len, literals)) + len(literals) * (len(first) + len(last))
+
+
+@cache
+def _varying(
+    delta: tuple[str, ...], padding: tuple[str, ...], rising: tuple[str, ...], running: tuple[str, ...]
+) -> tuple[tuple[bytes, ...], dict[str, int]]:
+    """The keys of deltas, and how fields may vary, as the dialect names them; without the former nothing is learned."""
+    from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
+
+    kinds = {
+        **dict.fromkeys(delta, TEXT),
+        **dict.fromkeys(padding, PADDING),
+        **dict.fromkeys(rising, RISING),
+        **dict.fromkeys(running, RUNNING),
+        **dict.fromkeys(("index", "output_index"), ADDRESS),
+    }
+    return tuple(b'"%b":' % key.encode() for key in delta), kinds
 
 
 def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template) -> None:

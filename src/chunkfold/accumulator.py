@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from chunkfold import _json
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
 from chunkfold._shown import Shown
@@ -641,8 +639,9 @@ class StreamAccumulator:
 
     def _extra_event(self, event: Extra) -> None:
         target: Any = self._extra
-        *way, last = [step if isinstance(step, str) else _json.encode(step) for step in event.path]
-        for step, following in zip(way, event.path[1:], strict=True):
+        path = event.path
+        *way, last = path if len(path) == 1 else [_step(step) for step in path]
+        for step, following in zip(way, path[1:], strict=True):
             known = target.get(step)
             if not isinstance(known, (_Fields, _Items)) or isinstance(known, _Items) != (following == "-"):
                 # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
@@ -742,56 +741,69 @@ class StreamAccumulator:
 
     def _build(self, ended: Ended | None) -> Response:
         """The response as the stream has it, but for what is hidden."""
-        facts = self._facts
         truncated = ended is not None and self._is_truncated(ended)
         if self._provider_error:
             self._choice(0)  # so that the finish reason has a place
+        choices = [
+            self._build_choice(index, [part for part, _ in self._built(index, ended, truncated)], ended)
+            for index in sorted(self._choices)
+        ]
+        return self._response_of(choices, ended, truncated, self._error, self._diagnostics)
+
+    def _response_of(
+        self,
+        choices: list[Choice],
+        ended: Ended | None,
+        truncated: bool,
+        error: StreamError | None,
+        diagnostics: list[Diagnostic],
+    ) -> Response:
+        facts = self._facts
         return Response(
-            choices=tuple(
-                self._build_choice(index, [part for part, _ in self._built(index, ended, truncated)], ended)
-                for index in sorted(self._choices)
-            ),
+            choices=tuple(choices),
             usage=self._usage,
             ended=ended,
             truncated=truncated,
-            error=self._error,
+            error=error,
             id=facts.get("id"),
             model=facts.get("model"),
             created=facts.get("created"),
             dialect=facts.get("dialect"),
             vendor=facts.get("vendor"),
-            diagnostics=tuple(self._diagnostics),
+            diagnostics=tuple(diagnostics),
             extra=_copied(self._extra),
         )
 
     def _judged(self, ended: Ended) -> tuple[Response, PolicyError | None]:
         """The response as the policy has it, and what the policy calls an error."""
         policy = self._policy
-        whole = self._build(ended)
+        truncated = self._is_truncated(ended)
+        if self._provider_error:
+            self._choice(0)  # so that the finish reason has a place
         choices: list[Choice] = []
         unusable: list[ToolCall] = []
-        diagnostics = list(whole.diagnostics)
-        for choice in whole.choices:
-            if choice.index and policy.choices == "first":
+        diagnostics = list(self._diagnostics)
+        for index in sorted(self._choices):
+            if index and policy.choices == "first":
                 continue
-            built = self._built(choice.index, ended, whole.truncated)
+            built = self._built(index, ended, truncated)
             candidates = [_candidate(part, builder) for part, builder in built]
-            verdict = judge_parts(candidates, policy, choice.index, self._depth, whole.id)
-            choices.append(self._build_choice(choice.index, list(verdict.parts), ended))
+            verdict = judge_parts(candidates, policy, index, self._depth, self._facts.get("id"))
+            choices.append(self._build_choice(index, list(verdict.parts), ended))
             unusable += verdict.unusable
             diagnostics += verdict.diagnostics
         gathered = self._choices.values()
-        empty = whole.error is None and not any(choice.parts or choice.aside or choice.finishes for choice in gathered)
+        error = self._error
+        empty = error is None and not any(choice.parts or choice.aside or choice.finishes for choice in gathered)
         if not any(choice.index == 0 for choice in choices):
             reason = self._reason(_ChoiceBuilder(), ended)
             if empty and policy.empty_stream == "stop":
                 reason = "stop"
             if reason is not None:
                 choices.insert(0, Choice(finish_reason=reason))
-        error = whole.error
         if empty and policy.empty_stream == "error":
             error = StreamError("empty_stream", "nothing came", retryable=True, origin="decoder")
-        response = msgspec.structs.replace(whole, choices=tuple(choices), diagnostics=tuple(diagnostics), error=error)
+        response = self._response_of(choices, ended, truncated, error, diagnostics)
         return response, self._objection_to(response, unusable, empty, ended)
 
     def _objection_to(
@@ -930,6 +942,11 @@ class StreamAccumulator:
         if not raw.strip(" \t\r\n"):
             return "empty"
         return "complete" if _json.is_object(raw, self._depth) else "invalid"
+
+
+def _step(step: str | int) -> str:
+    """A step of a path as the key that it is kept under; an index may have thousands of digits."""
+    return step if isinstance(step, str) else "0" if step == 0 else _json.encode(step)
 
 
 def _candidate(part: Part, builder: _PartBuilder) -> Candidate:

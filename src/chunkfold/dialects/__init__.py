@@ -8,7 +8,6 @@ A dialect is one module of this package, named after it (`openai-chat` is `opena
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -88,6 +87,8 @@ class Dialect:
 @cache
 def names() -> tuple[str, ...]:
     """The canonical names of all dialects, in alphabetical order."""
+    import pkgutil
+
     return tuple(
         sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
     )
