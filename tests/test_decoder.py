@@ -165,6 +165,21 @@ def test_payloads_may_be_fed_as_mappings():
         assert response.dialect == "openai-chat"
 
 
+@pytest.mark.parametrize(
+    ("payloads", "mark"),
+    [
+        ([{"type": "message_start", "message": {"id": "m", "content": []}}, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}], {"type": "message_stop"}),
+        ([{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}], {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}),
+        ([{"type": "message-start", "id": "m", "delta": {"message": {"role": "assistant"}}}], {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}),
+    ],
+    ids=["anthropic-messages", "ag-ui", "cohere-v2"],
+)  # fmt: skip
+def test_an_end_mark_that_is_a_payload_is_missed_where_it_did_not_come(payloads, mark):
+    for given in (payloads, [*payloads, mark]):
+        as_bytes = fold([sse(payload) for payload in given])
+        assert fold(given).ended == as_bytes.ended == ("clean" if mark in given else "eof")
+
+
 def test_payloads_mean_what_their_bytes_mean():
     payloads = [chunk({"content": "a\ud83d"}), chunk({"content": "\ude00"}), chunk({"tool_calls": [{"index": 0, "id": "i", "function": {"name": "f", "arguments": "{}"}}]})]  # fmt: skip
     told = decode([*payloads])

@@ -401,8 +401,9 @@ class Decoder:
             return "clean" if self._done else "eof"
         if dialect.end_seen:
             return "clean"
-        # A body that is one document or an array, and objects handed over by an SDK, end where they end.
-        body_ends = dialect.ends_with_body or self._mode == "payloads" or framer.framing in ("json", "json-array")
+        # A body that is one document or an array ends where it ends, and so do payloads whose end mark is none.
+        as_payloads = self._mode == "payloads" and dialect.ends_with_done
+        body_ends = dialect.ends_with_body or as_payloads or framer.framing in ("json", "json-array")
         if (framer.closed_array and dialect.ends_with_body) or (body_ends and self._writer.finished):
             return "clean"
         return "eof"

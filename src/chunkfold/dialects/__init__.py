@@ -37,6 +37,8 @@ class Dialect:
     aliases: ClassVar[tuple[str, ...]] = ()
     ends_with_body: ClassVar[bool] = False
     """True where no end mark exists, so that a finish reason before the end of the bytes makes a clean end."""
+    ends_with_done: ClassVar[bool] = False
+    """True where the end mark is `[DONE]`: decoded payloads bring none, so that a finish reason makes their end clean."""
     cumulative: ClassVar[bool] = False
     """True where each text is by default the whole text so far."""
     words: ClassVar[Mapping[str, str]] = {}

@@ -69,6 +69,7 @@ class OpenAIChat(Dialect):
 
     name: ClassVar[str] = "openai-chat"
     aliases: ClassVar[tuple[str, ...]] = ("mistral",)
+    ends_with_done: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = (
         "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "text", "summary", "refusal",
     )  # fmt: skip

@@ -43,6 +43,7 @@ class OpenAICompletions(Dialect):
     """OpenAI legacy Completions streaming, also by vLLM, SGLang, TGI, Ollama and llama.cpp."""
 
     name: ClassVar[str] = "openai-completions"
+    ends_with_done: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "content")
     # llama.cpp's `stop_type`; `eos` is in everybody's table.
     words: ClassVar[Mapping[str, str]] = {"limit": "length", "word": "stop"}
