@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SDKS := .venv-sdks/bin
+PEERS := .venv-bench/bin
 
-.PHONY: demo test test-sdks faults lint bench clean
+.PHONY: demo test test-sdks faults lint bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/python demo/run.py
@@ -29,6 +30,10 @@ lint: .venv/ready
 bench: .venv/ready
 	$(BIN)/python bench/run.py
 
+# Beside the vendors' own helpers, in an environment of their own; what came of it goes into the manual.
+bench-peers: .venv-bench/ready
+	$(PEERS)/python bench/peers_report.py --docs
+
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
@@ -39,5 +44,10 @@ bench: .venv/ready
 	$(SDKS)/python tests_sdks/install.py
 	touch $@
 
+.venv-bench/ready: pyproject.toml tests_sdks/install.py
+	$(PYTHON) -m venv .venv-bench
+	$(PEERS)/python tests_sdks/install.py bench
+	touch $@
+
 clean:
-	rm -rf .venv .venv-sdks
+	rm -rf .venv .venv-sdks .venv-bench

@@ -1,7 +1,10 @@
 """
-Install the SDKs that the tests here need, as listed in the extra `sdks`, into the environment that runs this.
+Install what an extra lists, one by one if need be, into the environment that runs this.
 
-One that cannot be installed is named and left out; its tests are then skipped.
+    python tests_sdks/install.py [EXTRA]
+
+The extra is `sdks`, which the tests here need, unless another is named. What cannot be installed is named and left out;
+its tests are then skipped.
 """
 
 from __future__ import annotations
@@ -22,10 +25,11 @@ def pip(*what: str) -> bool:
 
 
 def main() -> None:
-    if pip("--editable", ".[sdks]"):
+    extra = sys.argv[1] if len(sys.argv) > 1 else "sdks"
+    if pip("--editable", f".[{extra}]"):
         return
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    requirements = wanted["project"]["optional-dependencies"]["sdks"]
+    requirements = wanted["project"]["optional-dependencies"][extra]
     missing = [] if pip("--editable", ".") else ["chunkfold"]
     missing += [one for one in requirements if not pip(one)]
     if missing:
