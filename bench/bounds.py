@@ -14,12 +14,10 @@ import argparse
 import gc
 import itertools
 import json
-import math
 import random
 import statistics
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,11 +25,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import floors
 import msgspec
+import run
 
 import chunkfold
-import floors
-import run
 import streams
 
 ROUNDS = 7
@@ -223,7 +221,10 @@ def growth(n: int) -> None:
         floor = floors.accumulator(protocol)
         cases = [streams.make(protocol, "text", size).chunks for size in sizes]
         taken = [
-            run.medians({"floor": lambda c=c: floor(c), "ours": lambda c=c: run.fold(c)}, 9 if len(c) < 50_000 else 3)
+            run.medians(
+                {"floor": lambda c=c, floor=floor: floor(c), "ours": lambda c=c: run.fold(c)},
+                9 if len(c) < 50_000 else 3,
+            )
             for c in cases
         ]
         slopes = {name: run.slope(sizes, [times[name] for times in taken]) for name in ("floor", "ours")}
@@ -326,7 +327,7 @@ SECTIONS: dict[str, Callable[[int], None]] = {
 
 
 def main() -> None:
-    global ROUNDS
+    global ROUNDS  # noqa: PLW0603 - a script's option
     parser = argparse.ArgumentParser(description="Measure what is promised of the fold's speed.")
     parser.add_argument("--quick", action="store_true", help="shorter streams, fewer rounds")
     parser.add_argument("--only", metavar="WORD", nargs="*", help=f"of {', '.join(SECTIONS)}, streams")
