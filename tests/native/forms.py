@@ -8,6 +8,7 @@ from typing import Any
 
 from chunkfold import dialects, native
 from chunkfold._folder import Folder
+from chunkfold.dialects._words import is_ping
 from chunkfold.native._build import rule_for
 
 
@@ -130,13 +131,16 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
     """
     The fields of *payloads* that are not in *body* where the rules of the dialect say that they are.
 
-    Pieces of text are left to the tests of the text. A field that never said anything has to be there as a key.
+    Pieces of text are left to the tests of the text. A field that never said anything has to be there as a key. A sign
+    of life is in no body.
     """
     form = native.get(dialect)
     events = getattr(form, "EVENTS", {})
     numbered = getattr(form, "NUMBERED", {})
     groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any], tuple[Any, ...]]] = {}
     for payload in payloads:
+        if is_ping(payload.get("type")):
+            continue
         delta = payload.get("delta")
         kind = payload.get("type") or (delta.get("type") if isinstance(delta, dict) else None)
         rules = {**form.RULES, **(events.get(kind, {}) if isinstance(kind, str) else {})}

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from chunkfold.dialects._errors import error_told
+from chunkfold.dialects._words import is_ping
 from chunkfold.errors import UnknownDialect
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class Dialect:
     ends_with_body: ClassVar[bool] = False
     """True where no end mark exists, so that a finish reason before the end of the bytes makes a clean end."""
     ends_with_done: ClassVar[bool] = False
-    """True where the end mark is `[DONE]`: decoded payloads bring none, so that a finish reason makes their end clean."""
+    """True where `[DONE]` is the end mark: decoded payloads bring none, so that a finish reason makes a clean end."""
     cumulative: ClassVar[bool] = False
     """True where each text is by default the whole text so far."""
     words: ClassVar[Mapping[str, str]] = {}
@@ -71,6 +73,19 @@ class Dialect:
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Write the events that *payload* means. `frame.data` is its exact text, empty if it came as an object."""
         raise NotImplementedError
+
+    def strange(self, payload: dict[str, Any], frame: Frame, name: str) -> None:
+        """
+        A payload that the dialect does not know: a sign of life, an error in the words of a gateway, or something that
+        is carried under *name*.
+        """
+        error = error_told(payload, frame.event)
+        if error is not None:
+            self.w.error(error)
+        elif not payload or is_ping(payload.get("type"), frame.event):
+            self.w.ping()
+        else:
+            self.w.unknown(name, payload)
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         """Take the running totals of the last of frames that were not read in full."""

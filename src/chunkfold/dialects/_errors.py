@@ -10,7 +10,10 @@ from chunkfold.response import StreamError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["error_body", "error_in", "exceptions_in", "read_error", "retry_after_seconds", "status_error"]
+__all__ = [
+    "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "retry_after_seconds",
+    "status_error",
+]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type.
@@ -129,14 +132,41 @@ def error_body(payload: Mapping[str, Any]) -> StreamError | None:
     like, which gateways and frameworks answer with.
     """
     found = error_in(payload)
-    if found is not None:
-        return found
-    if _message_of(payload) is None or not payload.keys() <= _ERROR_BODY:
-        return None
-    kind = payload.get("type")
-    if kind == "error":
-        payload = {key: value for key, value in payload.items() if key != "type"}
-    return read_error(dict(payload), raw=dict(payload))
+    return _flat_error(payload) if found is None and _is_error_body(payload) else found
+
+
+def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | None:
+    """
+    The error that a payload of a stream is, where its dialect has no such payload: it comes under the name *event* of
+    `error`, or it is an error body that says so. One with nothing but a message may be anything.
+    """
+    if event == "error":
+        return error_event(payload)
+    found = error_in(payload)
+    return _flat_error(payload) if found is None and _is_error_body(payload) and _says_error(payload) else found
+
+
+def error_event(payload: Mapping[str, Any]) -> StreamError:
+    """The error that an event of that name tells: in a field of its own, or in those of the event."""
+    return error_in(payload) or _flat_error(payload)
+
+
+def _is_error_body(payload: Mapping[str, Any]) -> bool:
+    return _message_of(payload) is not None and payload.keys() <= _ERROR_BODY
+
+
+def _says_error(payload: Mapping[str, Any]) -> bool:
+    """True if a body says that it is an error: by its type, by an HTTP status, or as FastAPI does."""
+    kinds = [word.lower() for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
+    if any(kind.endswith(("error", "exception")) for kind in kinds) or payload.get("success") is False:
+        return True
+    return payload.keys() == {"detail"} or _status_of(payload, None, payload.get("code")) is not None
+
+
+def _flat_error(payload: Mapping[str, Any]) -> StreamError:
+    """The error whose fields are those of the payload. A type of `error` is the name of the payload."""
+    fields = {key: value for key, value in payload.items() if key != "type" or value != "error"}
+    return read_error(fields, raw=dict(payload))
 
 
 _ERROR_BODY = frozenset(
@@ -178,10 +208,13 @@ def _message_of(error: Mapping[str, Any]) -> str | None:
 
 
 def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | None:
-    for value in (error.get("status_code"), error.get("status"), code):
-        number = _number(value)
+    for name in ("status_code", "statusCode", "http_status_code", "status"):
+        number = _number(error.get(name))
         if number is not None:
             return number
+    number = _number(code)
+    if number is not None:
+        return number
     return _STATUS.get(kind or "") or (_STATUS.get(code) if isinstance(code, str) else None)
 
 

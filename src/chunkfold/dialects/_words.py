@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["counted", "finish_reason", "is_real", "word"]
+__all__ = ["counted", "finish_reason", "is_ping", "is_real", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token"), "stop"),
     **dict.fromkeys(("complete", "completed", "finish"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
-    **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length"), "length"),
+    **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length", "error_limit"), "length"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),
     **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist"), "content_filter"),
@@ -40,6 +40,15 @@ _WORDS: dict[str, FinishReason] = {
 def is_real(word: object) -> bool:
     """True if *word* says that something finished: `""`, `"null"` and `null` mean "not yet"."""
     return isinstance(word, str) and word != "" and word != "null"
+
+
+# What servers and gateways call an event that says only that they are alive.
+_PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"})
+
+
+def is_ping(*words: object) -> bool:
+    """True if one of *words* is a name of an event that says only that the server is alive."""
+    return any(isinstance(word, str) and word.lower() in _PINGS for word in words)
 
 
 def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:

@@ -97,10 +97,8 @@ class AGUI(Dialect):
             if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
                 self._end_chunk()
             handler(self, payload, frame)
-        elif (error := error_in(payload)) is not None:
-            self.w.error(error)
         else:
-            self.w.unknown(word(kind, frame.event), payload)
+            self.strange(payload, frame, word(kind, frame.event))
 
     def close(self) -> None:
         for id_ in list(self._others):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import error_event, read_error
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, word
 from chunkfold.dialects._writer import CALLS, json_text
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
 _START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created", "error"})
-_DELTA = frozenset({"stop_reason"})
+_DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
-_ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error"})
+_ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error", "stop_reason"})
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
 _KINDS: dict[str, Kind] = {
@@ -49,7 +49,7 @@ class AnthropicMessages(Dialect):
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
-        kind = payload.get("type")
+        kind = _kind(payload, event)
         if kind == "message_start":
             return CERTAIN if isinstance(payload.get("message"), dict) else LIKELY
         if kind == "message":
@@ -61,19 +61,23 @@ class AnthropicMessages(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._started = False
+        # The block that was started last, which events mean that do not say which.
+        self._last: Any = None
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        kind = payload.get("type")
+        kind = _kind(payload, frame.event)
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-            if payload.keys() - _ENVELOPE and kind != "message":
-                self.w.extras(payload, _ENVELOPE)
-        elif error_in(payload) is not None:
-            self._error(payload, frame)
+            if kind != "message":
+                if payload.get("usage"):
+                    # That of the end; some servers have it in `message_stop`.
+                    self.w.usage(payload["usage"], anthropic_usage)
+                if payload.keys() - _ENVELOPE:
+                    self.w.extras(payload, _ENVELOPE)
         else:
             # Not named like a block of that type, which has its place in the content.
-            self.w.unknown(f"event.{word(kind, frame.event)}", payload)
+            self.strange(payload, frame, f"event.{word(kind, frame.event)}")
 
     def _message_start(self, payload: dict[str, Any], frame: Frame) -> None:
         message = payload.get("message")
@@ -114,7 +118,8 @@ class AnthropicMessages(Dialect):
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
         if isinstance(block, dict):
-            self._start(payload.get("index"), block, frame, "content_block")
+            self._last = payload.get("index", "")
+            self._start(self._last, block, frame, "content_block")
         else:
             self.w.unknown("content_block_start", payload)
 
@@ -167,7 +172,7 @@ class AnthropicMessages(Dialect):
         kind = delta.get("type") if isinstance(delta, dict) else None
         handler = DELTAS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            handler(self, payload.get("index"), delta)  # type: ignore[arg-type]
+            handler(self, payload.get("index", self._last), delta)  # type: ignore[arg-type]
         else:
             self.w.unknown(word(kind, default="content_block_delta"), payload)
 
@@ -213,7 +218,7 @@ class AnthropicMessages(Dialect):
         return slot
 
     def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:
-        slot = self.w.slot(0, payload.get("index"))
+        slot = self.w.slot(0, payload.get("index", self._last))
         if slot is not None:
             self._stop(slot)
 
@@ -225,19 +230,25 @@ class AnthropicMessages(Dialect):
         delta = payload.get("delta")
         if isinstance(delta, dict):
             self.w.finish(0, delta.get("stop_reason"))
+            self.w.usage(delta.get("usage"), anthropic_usage)
             self.w.extras(delta, _DELTA)
             self.w.blanks(delta, ())
-        self.w.usage(payload.get("usage"), anthropic_usage)
+        self.w.finish(0, payload.get("stop_reason"))
 
     def _message_stop(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.finish(0, payload.get("stop_reason"))
         self.end_seen = True
 
     def _ping(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.ping()
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        error = error_in(payload)
-        self.w.error(error if error is not None else read_error(payload, raw=payload))
+        self.w.error(error_event(payload))
+
+
+def _kind(payload: Mapping[str, Any], event: str) -> Any:
+    """What an event is: its `type`, or its name where it has none. Any event of any API may be named `message`."""
+    return payload.get("type") or (event if event != "message" else None)
 
 
 # The fields of blocks that are fields of parts.

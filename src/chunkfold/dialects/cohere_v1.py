@@ -81,7 +81,7 @@ class CohereV1(Dialect):
         if error is not None:
             self.w.error(error)
         else:
-            self.w.unknown(kind, payload)
+            self.strange(payload, frame, kind)
 
     # Pieces
 

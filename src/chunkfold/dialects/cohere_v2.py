@@ -67,7 +67,7 @@ class CohereV2(Dialect):
         kind = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None:
-            self._no_event(name_of(kind, "payload"), payload)
+            self._no_event(name_of(kind, "payload"), payload, frame)
             return
         delta = payload.get("delta") or {}
         message = delta.get("message") or {} if isinstance(delta, dict) else None
@@ -79,7 +79,7 @@ class CohereV2(Dialect):
         self._facts(payload)
         self.w.extras(payload, _EVENT)
 
-    def _no_event(self, kind: str, payload: dict[str, Any]) -> None:
+    def _no_event(self, kind: str, payload: dict[str, Any], frame: Frame) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
         if _is_whole(payload):
             self._is_whole = True
@@ -96,7 +96,7 @@ class CohereV2(Dialect):
         if error is not None:
             self.w.error(error)
         else:
-            self.w.unknown(kind, payload)
+            self.strange(payload, frame, kind)
 
     def _rest(self, message: dict[str, Any], holder: dict[str, Any], known: frozenset[str]) -> None:
         """What is said about the message beside its content."""

@@ -67,7 +67,7 @@ class DashScope(Dialect):
         if frame.event == "done":
             self.end_seen = True
         elif "output" not in payload and "usage" not in payload and error is None:
-            w.unknown(word(payload.get("type"), frame.event), payload)
+            self.strange(payload, frame, word(payload.get("type"), frame.event))
             return
         id_, output, usage = payload.get("request_id"), payload.get("output"), payload.get("usage")
         w.message(id=id_)

@@ -121,7 +121,8 @@ class Gemini(Dialect):
             self._root = ()
             self._response(body, frame)
         elif payload:
-            self.w.unknown("payload", payload)
+            self.strange(payload, frame, "payload")
+            return
         error = error_in(payload)
         if error is None and body is not payload:
             error = error_in(body)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import error_event, error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import counted, word
@@ -64,7 +64,7 @@ class GeminiInteractions(Dialect):
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
-        kind = payload.get("event_type")
+        kind = payload.get("event_type") or event
         if isinstance(kind, str) and kind in HANDLERS and kind != "error":
             return CERTAIN
         return CERTAIN if payload.get("object") == "interaction" and "status" in payload else NO
@@ -80,7 +80,7 @@ class GeminiInteractions(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        kind = payload.get("event_type")
+        kind = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             if type(payload.get("index")) in (int, str):
@@ -100,10 +100,8 @@ class GeminiInteractions(Dialect):
                 w.whole()
             self._interaction(payload, frame)
             self.end_seen = w.finished
-        elif error_in(payload) is not None:
-            self._error(payload, frame)
         else:
-            w.unknown(word(kind), payload)
+            self.strange(payload, frame, word(kind))
 
     # The interaction
 
@@ -152,7 +150,7 @@ class GeminiInteractions(Dialect):
             self.w.extra(("status",), status)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.error(error_in(payload) or read_error(payload, raw=payload))
+        self.w.error(error_event(payload))
 
     # Steps
 

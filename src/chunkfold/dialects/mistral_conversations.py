@@ -95,7 +95,7 @@ class MistralConversations(Dialect):
             if error is not None:
                 self.w.error(error)
             else:
-                self.w.unknown(name_of(kind, "payload"), payload)
+                self.strange(payload, frame, name_of(kind, "payload"))
 
     # The response
 

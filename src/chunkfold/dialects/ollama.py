@@ -63,11 +63,8 @@ class Ollama(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         error = error_in(payload)
-        if "done" not in payload and payload.keys().isdisjoint(("message", "response")):
-            if error is None:
-                w.unknown("status" if "status" in payload else "payload", payload)
-            else:
-                w.error(error)
+        if "done" not in payload and "response" not in payload and not isinstance(payload.get("message"), dict):
+            self.strange(payload, frame, "status" if "status" in payload else "payload")
             return
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:

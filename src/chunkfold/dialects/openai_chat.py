@@ -61,8 +61,6 @@ _VENDORS = {
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 
-_PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"})
-
 
 class OpenAIChat(Dialect):
     """OpenAI Chat Completions streaming, in all its accents."""
@@ -115,7 +113,7 @@ class OpenAIChat(Dialect):
         others = [key for key in payload if key not in _TOP]
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
-                w.unknown(word(payload.get("type"), payload.get("object")), payload)
+                self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
                 return
             choices = []
         if error is None or choices:
@@ -162,11 +160,7 @@ class OpenAIChat(Dialect):
         self.w.usage(totals)
 
     def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
-        """A usage object, a ping, or a chunk whose choices are null. What is else without choices is not understood."""
-        kind = payload.get("type")
-        if isinstance(kind, str) and kind in _PINGS:
-            self.w.ping()
-            return True
+        """A usage object, or a chunk whose choices are null. What is else without choices is no chunk."""
         kind = payload.get("object")
         known = isinstance(kind, str) and kind in _OBJECTS
         return known or bool(payload.get("usage")) or "choices" in payload

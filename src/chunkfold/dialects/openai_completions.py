@@ -36,8 +36,6 @@ _OWN = frozenset({"content", "tokens", "stop_type", "model", "error", "completio
 # What one entry of each parallel list is called in an entry of ours. Other lists keep their names.
 _COLUMNS = {"tokens": "token", "token_logprobs": "logprob"}
 
-_PINGS = frozenset({"ping", "keepalive", "keep-alive", "heartbeat"})
-
 
 class OpenAICompletions(Dialect):
     """OpenAI legacy Completions streaming, also by vLLM, SGLang, TGI, Ollama and llama.cpp."""
@@ -67,10 +65,8 @@ class OpenAICompletions(Dialect):
         shape = next((key for key in SHAPES if key in payload), None)
         if shape is not None:
             SHAPES[shape](self, payload)
-        elif word(payload.get("type")) in _PINGS:
-            w.ping()
         elif error is None and not payload.get("usage"):
-            w.unknown(word(payload.get("object"), payload.get("type")), payload)
+            self.strange(payload, frame, word(payload.get("object"), payload.get("type")))
         w.usage(payload.get("usage"))
         if error is not None:
             w.error(error)

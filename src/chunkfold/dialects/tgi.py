@@ -56,7 +56,7 @@ class TGI(Dialect):
         error = error_in(payload)
         known = [key for key in FIELDS if key in payload]
         if not known and error is None:
-            w.unknown(word(payload.get("type"), frame.event), payload)
+            self.strange(payload, frame, word(payload.get("type"), frame.event))
             return
         w.message()
         if not self._begun:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
 from chunkfold.dialects._words import is_real, word
 from chunkfold.dialects._writer import json_text
@@ -87,10 +87,8 @@ class VercelUI(Dialect):
             self._data(payload, frame)
         elif kind is None and "role" in payload and isinstance(payload.get("parts"), list):
             self._whole(payload, frame)
-        elif (error := error_in(payload)) is not None:
-            self.w.error(error)
         else:
-            self.w.unknown(word(kind, frame.event), payload)
+            self.strange(payload, frame, word(kind, frame.event))
 
     # The message and its steps
 
@@ -137,7 +135,8 @@ class VercelUI(Dialect):
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         """A sentence. What follows is still part of the stream."""
-        self.w.error(error_in(payload) or read_error(payload.get("errorText"), raw=payload))
+        text = payload.get("errorText")
+        self.w.error(error_event(payload) if text is None else error_in(payload) or read_error(text, raw=payload))
 
     def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
-    "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_whole", "item_of", "rule_for", "usage_of",
+    "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of", "rule_for",
+    "usage_of",
 ]  # fmt: skip
 
 How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
@@ -143,6 +144,11 @@ def choices_of(
     return [found[index] for index in sorted(found)]
 
 
+def is_flat(told: Mapping[str, Any]) -> bool:
+    """True if a payload that told an error is one, and has none in a field."""
+    return not any(key in ("error", "errors", "base_resp") or key.endswith("Exception") for key in told)
+
+
 def add_unknown(out: dict[str, Any], parts: Iterable[Part]) -> None:
     """Add the fields of payloads that were not understood: they keep their path, but replace nothing."""
     for part in parts:
@@ -163,14 +169,18 @@ def error_of(response: Response) -> dict[str, Any] | None:
     return {"error": error.raw if error.raw is not None else {"type": error.type, "message": error.message}}
 
 
-def add_error(out: dict[str, Any], response: Response) -> None:
+def add_error(out: dict[str, Any], response: Response, *, flat: bool = False) -> None:
     """
-    Add the error that was told, if one was: beside a message what the payload has under `error`, and all of it where
-    there is nothing else, or no such field.
+    Add the error that was told, if one was: beside a message what the payload has under `error`, all of it where there
+    is nothing else, and a payload that is itself an error under `error`, unless the provider's own are *flat*.
     """
-    told = error_of(response) or {}
+    told = error_of(response)
+    if told is None:
+        return
     if out and "error" in told:
         told = {"error": told["error"]}
+    elif out and not flat and is_flat(told):
+        told = {"error": told or {"message": None}}
     for key, value in told.items():
         if out.get(key) in (None, "", [], {}):
             out[key] = value

@@ -119,10 +119,9 @@ def _add_error(out: dict[str, Any], response: Response) -> None:
     told = error_of(response)
     if told is None:
         return
-    if "error" in told:
-        out["error"] = told["error"]
-    else:
-        out["error"] = {key: told[key] for key in ("message", "code") if key in told} or {"message": None}
+    if told.get("type") == "RUN_ERROR":
+        told = {key: told[key] for key in ("message", "code", "error") if key in told}
+    out["error"] = told.get("error") or told or {"message": None}
 
 
 def _is_of_user(part: Part) -> bool:

@@ -76,7 +76,7 @@ def body(response: Response) -> dict[str, Any]:
         fill(output, finish_reason=response.native_finish_reason)
     if output or "output" in extra:
         out["output"] = output or copied(extra["output"])
-    add_error(out, response)
+    add_error(out, response, flat=True)
     add_unknown(out, response.parts)
     return out
 

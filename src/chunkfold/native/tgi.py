@@ -54,9 +54,8 @@ def body(response: Response) -> dict[str, Any]:
     details = _details(response, whole=whole)
     if details or "details" in extra:
         out["details"] = details or copied(extra["details"])
-    for key, value in (error or {}).items():
-        if key in ("error", "error_type") or "error" not in (error or {}):
-            out[key] = value
+    if error is not None:
+        out |= {key: error[key] for key in ("error", "error_type") if key in error} or {"error": error}
     add_unknown(out, response.parts)
     return out
 

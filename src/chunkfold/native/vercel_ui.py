@@ -22,6 +22,7 @@ from chunkfold.native._build import (
     extra_of,
     fields,
     fill,
+    is_flat,
     is_whole,
 )
 from chunkfold.parts import (
@@ -87,6 +88,8 @@ def body(response: Response) -> dict[str, Any]:
     out["parts"] = _parts(response)
     if error is not None:
         told = {key: value for key, value in error.items() if key != "type"}
+        if told and is_flat(told) and "errorText" not in told:
+            told = {"error": told if error.get("type") == "error" else error}
         for key, value in told.items():
             if out.get(key) in (None, "", [], {}):
                 out[key] = value
