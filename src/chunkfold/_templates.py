@@ -45,6 +45,8 @@ _IS_SLOW = os.environ.get("CHUNKFOLD_SLOW", "") not in ("", "0")
 
 # After so many frames in a row that fitted no template of their part a shape is made; that costs some dozen readings.
 _SHAPE_AFTER = 2
+# The same after so many templates in a row that fitted fewer frames than that, one reading in full being dear.
+_WORN_AFTER, _WORN = 4, 32
 # After so many, learning is tried only now and then.
 _HOPELESS = 8
 _NOW_AND_THEN = 64
@@ -52,8 +54,8 @@ _NOW_AND_THEN = 64
 _SHAPE_COST, _DOUBLINGS = 4, 12
 # A shape that so many frames in a row were not of is given up.
 _PATIENCE = 16
-# Of so many parts at once templates are kept. Models write a handful of calls beside each other.
-_KEPT = 32
+# Of so many parts at once templates are kept, and so many of each. Models write a handful of calls beside each other.
+_KEPT, _FORMS = 32, 3
 _SHAPES = 4
 # Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many, and the
 # dialect is told of what it has not heard.
@@ -126,8 +128,9 @@ class Templates:
 
     __slots__ = (
         "_by_frame", "_by_read", "_calls", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count",
-        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_probing", "_read_lengths", "_refused",
-        "_risen", "_rising", "_running", "_shapes", "_stale", "_tries", "is_behind", "is_ready", "taken",
+        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing", "_read_lengths", "_refused",
+        "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "is_behind", "is_ready",
+        "taken",
     )  # fmt: skip
 
     def __init__(
@@ -144,9 +147,13 @@ class Templates:
         self.taken = 0
         # By part, how many templates were made since one fitted.
         self._in_vain: dict[tuple[int, int], int] = {}
+        # How many frames fitted since the last was learned from, and how many times in a row that were few.
+        self._since = self._worn = 0
         # Templates by the bytes before the text.
         self._by_frame: dict[bytes, list[_Template]] = {}
         self._by_read: dict[bytes, list[_Template]] = {}
+        # Of templates of reads that are all of one part, the last one that fitted or was made.
+        self._only: _Template | None = None
         self._frame_lengths: tuple[int, ...] = ()
         self._read_lengths: tuple[int, ...] = ()
         # Shapes in force, and all that were made and may come into force again.
@@ -215,6 +222,7 @@ class Templates:
     def _drop_templates(self) -> None:
         self._by_frame = {}
         self._by_read = {}
+        self._only = None
         self._frame_lengths = self._read_lengths = ()
         self._stale = 0
 
@@ -244,9 +252,11 @@ class Templates:
             return
         # Every other frame has another number, and one with the same number is a repeat: no template can hold that.
         self._tries += 1
-        if not self._revive(event, data, read, payload) and (vain >= _SHAPE_AFTER or number is not None):
-            if self._tries >= self._next_shape:
-                self._make_shape(event, data, read, payload)
+        self._worn = self._worn + 1 if self._since < _WORN else 0
+        self._since = 0
+        may_vary = vain >= _SHAPE_AFTER or number is not None or self._worn > _WORN_AFTER
+        if not self._revive(event, data, read, payload) and may_vary and self._tries >= self._next_shape:
+            self._make_shape(event, data, read, payload)
         if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN) and not self.may_have_totals:
             self._make_template(event, data, read, payload)
         self._probing = False
@@ -274,6 +284,8 @@ class Templates:
         template = _Template(Target(event, payload), first, last)
         if len(self._by_frame) >= _KEPT:
             self._drop_templates()
+        for groups in (self._by_frame, self._by_read):
+            _forget_old(groups, template.target)
         _put(self._by_frame, first, template)
         self._frame_lengths = tuple({len(known) for known in self._by_frame})
         if read is not None:
@@ -287,6 +299,9 @@ class Templates:
         template.read_first, template.read_last = lead + template.first, template.last + trail
         _put(self._by_read, template.read_first, template)
         self._read_lengths = tuple({len(known) for known in self._by_read})
+        targets = [known.target for group in self._by_read.values() for known in group]
+        part = (template.target.choice, template.target.index)
+        self._only = template if all((target.choice, target.index) == part for target in targets) else None
         self.is_ready = True
 
     def _edges(self, text: str, data: bytes) -> tuple[bytes, bytes] | None:
@@ -377,6 +392,8 @@ class Templates:
                     except _BAD:
                         continue
                     if text:
+                        if self._only is not None:
+                            self._only = template
                         self._hit(template.target, text)
                         return template.target, text
         if self._shapes and read is not self._refused:
@@ -398,6 +415,7 @@ class Templates:
 
     def _hit(self, target: Target, text: str) -> None:
         """A template fitted: learning is worth while."""
+        self._since += 1
         if self._in_vain:
             self._in_vain = {}
         if self._heard is not None:
@@ -489,12 +507,10 @@ class Templates:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        if len(self._by_read) == 1 and not self._shapes and self._heard is None:
-            (group,) = self._by_read.values()
-            if len(group) == 1:
-                return self._follow_one(group[0], accumulator, pieces)
         while True:
-            if not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
+            if self._only is not None and self._heard is None:
+                piece = self._follow_one(self._only, accumulator, pieces)
+            elif not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
                 piece = self._follow_shape(self._shapes[0], accumulator, pieces)
             else:
                 piece = next(pieces)
@@ -529,10 +545,13 @@ class Templates:
                         return piece
                     append(text)
             finally:
-                self.taken += len(texts) - had
-            if len(texts) - had < _MANY:
+                count = len(texts) - had
+                self.taken += count
+                self._since += count
+                if count and self._in_vain:
+                    self._in_vain = {}
+            if count < _MANY:
                 raise StopIteration
-            self._in_vain = {}
 
     def _follow_shape(self, shape: Shape, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """The same loop for frames of one shape; after many it is worth another look whether templates fit."""
@@ -660,6 +679,21 @@ def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template
     same = (target.choice, target.index)
     group[:] = [known for known in group if (known.target.choice, known.target.index) != same]
     group.append(template)
+
+
+def _forget_old(groups: dict[bytes, list[_Template]], target: Target) -> None:
+    """Make room for a template of that part: bytes that have changed seldom come back."""
+    part = (target.choice, target.index)
+    of_part = [
+        (first, known)
+        for first, group in groups.items()
+        for known in group
+        if (known.target.choice, known.target.index) == part
+    ]
+    for first, known in of_part[: 1 - _FORMS]:
+        groups[first].remove(known)
+        if not groups[first]:
+            del groups[first]
 
 
 def _strings(literals: list[bytes]) -> list[str] | None:
