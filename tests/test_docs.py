@@ -57,7 +57,7 @@ def diagnostic_kinds():
     for path in Path(chunkfold.__file__).parent.rglob("*.py"):
         kinds |= set(calls.findall(path.read_text(encoding="utf-8")))
     # What the lenient reader of JSON forgave is noted by its own name.
-    return kinds | {"invalid_utf8", "trailing_garbage"}
+    return kinds | {"invalid_utf8", "trailing_garbage", "glued_objects"}
 
 
 def test_the_index_lists_every_dialect_with_its_names():

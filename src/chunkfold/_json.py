@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
+    import json
     from collections.abc import Callable, Iterator
 
 __all__ = ["NotJSON", "TooDeep", "decode", "depth_of", "encode", "is_object", "parse_arguments", "raw_at", "verbatim"]
@@ -60,7 +61,8 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
     Read one JSON value as leniently as is safe.
 
     Returns:
-        The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"` or `"lenient_json"`.
+        The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"`, `"lenient_json"`, or
+        `"glued_objects"`, which gives a list of them.
 
     Raises:
         TooDeep: If it nests deeper than *depth*.
@@ -99,7 +101,25 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
         raise NotJSON(f"{error.msg} at character {error.pos}") from None
     except RecursionError:
         raise TooDeep(_whole_depth(data)) from None
-    return value, "trailing_garbage" if text[end:].strip() else forgiven
+    if end == len(text):
+        return value, forgiven
+    values = [value, *_glued(reader, text, end)] if isinstance(value, dict) else [value]
+    return (values, "glued_objects") if len(values) > 1 else (value, "trailing_garbage")
+
+
+def _glued(reader: json.JSONDecoder, text: str, at: int) -> Iterator[dict[str, Any]]:
+    """The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines."""
+    import json
+    import re
+
+    start = re.compile(r"\s*(?:data:\s*)?(?=\{)")
+    while (gap := start.match(text, at)) is not None:
+        try:
+            value, at = reader.raw_decode(text, gap.end())
+        except (json.JSONDecodeError, RecursionError):
+            return
+        if value:
+            yield value
 
 
 def _int_any_length(digits: str) -> int:

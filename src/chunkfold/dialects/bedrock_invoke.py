@@ -123,10 +123,11 @@ class BedrockInvoke(Dialect):
             w.unknown("chunk", text.decode(errors="replace"))
             return
         w.careful = w.careful or forgiven is not None
-        if isinstance(payload, dict):
-            self._answer(payload, Frame(text))
-        elif payload is not None:
-            w.unknown("chunk", payload)
+        for answer in payload if forgiven == "glued_objects" else [payload]:
+            if isinstance(answer, dict):
+                self._answer(answer, Frame(text))
+            elif answer is not None:
+                w.unknown("chunk", answer)
 
     def _answer(self, payload: dict[str, Any], frame: Frame) -> None:
         """The model's own object, and what Bedrock has added to it."""
