@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from unittest import mock
 
 import msgspec
 import pytest
@@ -93,9 +94,19 @@ def test_the_depth_is_that_of_the_value(value):
 
     text = json.dumps(value).encode()
     brackets = text.count(b"{") + text.count(b"[")
-    assert _json.depth_of(text, 0) == min(depth(value), 1)
-    if brackets:
-        assert _json.depth_of(text, brackets - 1) == depth(value)
+    assert _json._depth(text) == depth(value)
+    assert [_json.is_deeper(text, than) for than in range(brackets + 1)] == [depth(value) > than for than in range(brackets + 1)]  # fmt: skip
+
+
+@given(values, st.integers(1, 9))
+def test_the_depth_is_the_same_where_ever_the_blocks_end_that_are_looked_at(value, block):
+    text = json.dumps([value, '\\" [{', "\\\\"], ensure_ascii=False).encode()
+    brackets = text.count(b"{") + text.count(b"[")
+    with mock.patch.object(_json, "_BLOCK", len(text)):
+        deep = [_json.is_deeper(text, than) for than in range(brackets)]
+    with mock.patch.object(_json, "_BLOCK", block):
+        assert [_json.is_deeper(text, than) for than in range(brackets)] == deep
+        assert bytes(_json._encoded(text.decode())) == text
 
 
 # Reading strictly
