@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from chunkfold import Message, ReasoningPart, Response, TextPart, ToolCall, UnknownDialect, dialects
+from chunkfold import Message, ReasoningPart, Response, TextPart, ToolCall, UnknownDialect, dialects, fold
+from tests.helpers import DATA, body_of, case_files, load_case
 from tests.native.test_odd_bodies import ANTHROPIC, CHAT, RESPONSES, call, item, message, said, text
 
 
@@ -37,6 +40,14 @@ def test_chat_gets_null_for_no_text():
 def test_chat_gets_what_it_sent_under_the_same_names(name):
     sent = CHAT[name]["choices"][0]["message"]
     assert sent_back(CHAT[name], "openai-chat") == {"content": None, **sent}
+
+
+@pytest.mark.parametrize("name", ["thinking-blocks-with-signatures", "signature-of-a-text-in-a-delta-of-its-own"])
+def test_chat_gets_signatures_back_where_they_stood(name):
+    response = fold(body_of(load_case(DATA / "openai-chat" / f"{name}.json")))
+    sent = response.to_native()["choices"][0]["message"]
+    assert response.message.to_request("openai-chat") == sent
+    assert {"thinking_blocks", "extra_content"} & sent.keys()
 
 
 def test_chat_gets_no_annotations_and_of_sound_the_id():
@@ -107,6 +118,21 @@ PLAIN = Message(
 def test_a_message_of_no_dialect_can_be_sent_in_each(dialect):
     made = PLAIN.to_request(dialect)
     assert "So" in repr(made)
+
+
+def test_what_any_stream_said_can_be_sent_to_anybody():
+    for path in case_files():
+        case = load_case(path)
+        if "max_seconds" not in case:
+            message = fold(body_of(case), **case.get("options") or {}).message
+            for dialect in dialects.names():
+                sent = message.to_request(dialect)
+                assert json.loads(json.dumps(sent)) == sent, f"{path.parent.name}/{path.stem} to {dialect}"
+
+
+def test_chat_gets_no_calls_that_another_server_ran():
+    message = Message(parts=(ToolCall(id="s", name="web_search", server_side=True), ToolCall(id="c", name="f")))
+    assert [sent["id"] for sent in message.to_request("openai-chat")["tool_calls"]] == ["c"]
 
 
 def test_a_plain_message_in_three_forms():

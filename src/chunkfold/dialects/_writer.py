@@ -491,7 +491,7 @@ class Writer:
             slot = state.by_number.get(number)
             if slot is None:
                 # A number never seen, with nothing but argument text: some servers let the number drift.
-                return state.last_call if not id and not name and text else None
+                return None if name or not text else state.by_id.get(id) if id else state.last_call
         elif id is not None:
             slot = state.by_id.get(id)
             if slot is None:
@@ -502,9 +502,12 @@ class Writer:
         if slot is None:
             return None
         if id is not None and slot.id is not None and id != slot.id:
-            # Servers that number every call 0 tell calls apart by their ids alone.
+            # Servers that number every call 0 tell calls apart by their ids alone; those that draw an id for each piece
+            # have a name only at the beginning of a call.
             earlier = state.by_id.get(id)
-            return earlier if earlier is not None and earlier.number == number else None
+            if earlier is not None and earlier.number == number:
+                return earlier
+            return slot if number is not None and text and not name else None
         return None if self._begins_anew(state, slot, id, name, text) else slot
 
     @staticmethod

@@ -22,7 +22,7 @@ from chunkfold.dialects._writer import json_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Writer
+    from chunkfold.dialects._writer import Slot, Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
@@ -34,7 +34,7 @@ _CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
-        "reasoning_content", "reasoning_text", "reasoning_details", "executed_tools", "citations",
+        "reasoning_content", "reasoning_text", "reasoning_details", "thinking_blocks", "executed_tools", "citations",
     }
 )  # fmt: skip
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
@@ -107,6 +107,8 @@ class OpenAIChat(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         choices = payload.get("choices")
+        if isinstance(choices, dict):
+            choices = [choices]
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
@@ -190,6 +192,9 @@ class OpenAIChat(Dialect):
             self._whole(index, message, frame)
         elif isinstance(delta, dict):
             self._message(index, delta, frame)
+        elif choice.get("text") and delta is None:
+            # A chunk of the legacy endpoint that says it is one of this.
+            w.append(index, "text", choice["text"])
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):
@@ -241,7 +246,7 @@ class OpenAIChat(Dialect):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         for key, value in message.items():
-            if key not in _MESSAGE:
+            if key not in _MESSAGE or key == "thinking_blocks":
                 w.extra(("choices", index, "message", key), value)
 
     def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
@@ -249,7 +254,7 @@ class OpenAIChat(Dialect):
         function = call.get("function") or call.get("custom") or {}
         number = call.get("index", place)
         arguments = json_text(function.get("arguments") or function.get("input"))
-        slot = w.call(index, number=number, id=call.get("id"), name=function.get("name"))
+        slot = w.call(index, number=number, id=_id_of(call), name=function.get("name"))
         w.restate_call(slot, arguments)
 
     # The fields of a delta
@@ -261,11 +266,18 @@ class OpenAIChat(Dialect):
         """
         if self._reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
             return
+        if _blocks_have_text(delta.get("thinking_blocks")):
+            return
         self._reasoning_done = frame
         extra: dict[str, Any] = {}
         if isinstance(value, dict):
             name = next((name for name in ("text", "content") if value.get(name)), "text")
             extra["$form"], value = name, value.get(name)
+        elif isinstance(value, list):
+            texts = [item.get("text") if isinstance(item, dict) else item for item in value]
+            value = "".join([text for text in texts if isinstance(text, str)])
+        if not isinstance(value, str):
+            self.w.extra(("choices", index, "message", _said(delta)[0]), delta[_said(delta)[0]])
         if "reasoning" in delta or "reasoning_text" in delta or extra:
             extra["$field"] = _said(delta)
         slot = self.w.current(index, "reasoning")
@@ -312,6 +324,22 @@ class OpenAIChat(Dialect):
         w.delta(slot, text)
         w.update(slot, signature=detail.get("signature"))
 
+    def _thinking_blocks(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """LiteLLM's blocks, as Anthropic has them: the reasoning once more, and what is to be sent back with it."""
+        w = self.w
+        names = [*_said(delta), "thinking_blocks"]
+        for _, block in w.objects("thinking_blocks", value):
+            rest = {key: item for key, item in block.items() if key not in _BLOCK and item is not None}
+            if block.get("type") == "redacted_thinking":
+                redacted = {"redacted": True, "encrypted": block.get("data")}
+                w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
+                continue
+            if self._is_whole:
+                w.start(index, "reasoning", extra={**rest, "$field": names})
+            w.append(index, "reasoning", block.get("thinking"), extra={**rest, "$field": names})
+            if block.get("signature"):
+                w.stop(self._sign(index, block["signature"]))
+
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         if isinstance(value, str):
             self.w.append(index, "text", value)
@@ -322,6 +350,8 @@ class OpenAIChat(Dialect):
                 self.w.append(index, "text", item, extra={"$form": "string"})
             elif isinstance(item, dict):
                 _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
+            elif item is not None:
+                self.w.unknown("content.item", item)
 
     def _open_item(self, index: int, kind: Kind, extra: dict[str, Any]) -> None:
         """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
@@ -362,9 +392,10 @@ class OpenAIChat(Dialect):
         if item.get("signature"):
             self._sign(index, item["signature"])
 
-    def _sign(self, index: int, signature: Any) -> None:
+    def _sign(self, index: int, signature: Any) -> Slot:
         slot = self.w.current(index, "reasoning") or self.w.start(index, "reasoning")
         self.w.update(slot, signature=signature)
+        return slot
 
     def _reference_item(self, index: int, item: dict[str, Any]) -> None:
         w = self.w
@@ -393,6 +424,14 @@ class OpenAIChat(Dialect):
     def _unknown_item(self, index: int, item: dict[str, Any]) -> None:
         w = self.w
         w.stop(w.start(index, "unknown", name=f"content.{word(item.get('type'), default='item')}", extra=item))
+
+    def _extra_content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        """Gemini's signature of the text, which is to be sent back with it; it may come alone."""
+        slot = self.w.current(index, "text")
+        for holder in value.values() if isinstance(value, dict) else ():
+            signature = holder.get("thought_signature") if isinstance(holder, dict) else None
+            if signature and slot is not None:
+                self.w.update(slot, signature=signature, extra={"extra_content": value})
 
     def _refusal(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         self.w.append(index, "refusal", value)
@@ -424,11 +463,14 @@ class OpenAIChat(Dialect):
         w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
 
     def _tool_calls(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        for place, call in enumerate(value if isinstance(value, list) else [value]):
+        calls = value if isinstance(value, list) else [value]
+        for place, call in enumerate(calls):
             if isinstance(call, dict):
-                self._tool_call(index, call, place)
+                self._tool_call(index, call, place, is_alone=len(calls) == 1)
+            elif call is not None:
+                self.w.unknown("tool_call", call)
 
-    def _tool_call(self, index: int, call: dict[str, Any], place: int) -> None:
+    def _tool_call(self, index: int, call: dict[str, Any], place: int, *, is_alone: bool) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
         holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
         function = call.get(holder) or {}
@@ -437,10 +479,10 @@ class OpenAIChat(Dialect):
         arguments = function.get("arguments")
         if arguments is None or arguments == "":
             arguments = function.get("input")
-        name, id_, number = function.get("name"), call.get("id"), call.get("index")
+        name, id_, number = function.get("name"), _id_of(call), call.get("index")
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
-        rest = {key: item for key, item in call.items() if (is_first if item in (None, "") else key not in _CALL)}
+        rest = {key: item for key, item in call.items() if (is_first if item in _NO_ID else key not in _CALL)}
         inner = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if inner:
             rest[holder] = inner
@@ -453,10 +495,13 @@ class OpenAIChat(Dialect):
             absent += [key for key in ("arguments",) if "arguments" not in function and "input" not in function]
             if absent:
                 rest["$absent"] = absent
+        if not isinstance(number, (int, str)):
+            # In a body that was not streamed each is a call; else those of one list that only their names tell apart.
+            is_own = self._is_whole or (name and not id_ and not is_alone)
+            number = f"place {place} of {self.w.frame}" if is_own else None
         self.w.call(
             index,
-            # In a body that was not streamed each is a call.
-            number=number if isinstance(number, (int, str)) else f"place {place}" if self._is_whole else None,
+            number=number,
             id=id_,
             name=name,
             # Some servers send the arguments as an object.
@@ -522,6 +567,16 @@ class OpenAIChat(Dialect):
             w.extra(path, value)
 
 
+# What stands for no id. Mistral has the word.
+_NO_ID: tuple[Any, ...] = (None, "", "null")
+
+
+def _id_of(call: dict[str, Any]) -> str | None:
+    """The id of a call, if it has one; a number is one too."""
+    id_ = call.get("id")
+    return str(id_) if type(id_) is int else id_ if isinstance(id_, str) and id_ not in _NO_ID else None
+
+
 _AUDIO = ("id", "data", "transcript")
 _LOGPROBS = frozenset({"content", "refusal"})
 _THINKING = ("thinking", "summary", "text", "reasoning")
@@ -532,6 +587,7 @@ def _said(delta: dict[str, Any]) -> list[str]:
     return [name for name in _REASONING if delta.get(name)]
 
 
+_BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 
 
@@ -561,6 +617,10 @@ def _details_have_text(details: Any) -> bool:
     return isinstance(details, list) and any(
         isinstance(detail, dict) and (detail.get("text") or detail.get("summary")) for detail in details
     )
+
+
+def _blocks_have_text(blocks: Any) -> bool:
+    return isinstance(blocks, list) and any(isinstance(block, dict) and block.get("thinking") for block in blocks)
 
 
 def _location(url: Any) -> dict[str, Any]:
@@ -599,8 +659,10 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning_content": OpenAIChat._reasoning,
     "reasoning": OpenAIChat._reasoning,
     "reasoning_text": OpenAIChat._reasoning,
+    "thinking_blocks": OpenAIChat._thinking_blocks,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
+    "extra_content": OpenAIChat._extra_content,
     "refusal": OpenAIChat._refusal,
     "audio": OpenAIChat._audio,
     "images": OpenAIChat._images,

@@ -71,6 +71,7 @@ RULES: Mapping[str, Rule] = {
 
 # The field of a part that holds its content, where the part does not say it.
 _CALL, _DATA, _ADDRESS = "functionCall", "inlineData", "fileData"
+_MEDIA = (_DATA, _ADDRESS, "inline_data", "file_data")
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -231,7 +232,8 @@ def _described(extra: dict[str, Any], field: str, **facts: Any) -> dict[str, Any
 
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = arguments_of(call) if call.raw_arguments.strip() else None
-    return _described(call.extra, call.extra.get("$field") or _CALL, id=call.id, name=call.name, args=arguments)
+    field = "function_call" if call.extra.get("$field") == "function_call" else _CALL
+    return _described(call.extra, field, id=call.id, name=call.name, args=arguments)
 
 
 def _server_call(call: ToolCall) -> dict[str, Any]:
@@ -265,7 +267,9 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 
 def _media(part: ImagePart | AudioPart | FilePart) -> dict[str, Any]:
-    field = part.extra.get("$field") or (_ADDRESS if part.url is not None and part.data is None else _DATA)
+    field = part.extra.get("$field")
+    if field not in _MEDIA:
+        field = _ADDRESS if part.url is not None and part.data is None else _DATA
     out = _described(part.extra, field)
     content = out[field]
     if part.data is not None:

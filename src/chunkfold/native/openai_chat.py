@@ -55,6 +55,9 @@ _PIECES = {
     ".reasoning_details[].summary": APPEND,
     ".reasoning_details[].data": LAST,
     ".reasoning_details[].signature": LAST,
+    ".thinking_blocks[]": FIRST,
+    ".thinking_blocks[].thinking": APPEND,
+    ".thinking_blocks[].signature": LAST,
     ".annotations[]": EXTEND,
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
@@ -97,6 +100,7 @@ RULES: Mapping[str, Rule] = {
 _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
+_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks")
 _ITEMS = ("item", "inner", "string")
 
 
@@ -183,7 +187,7 @@ def _message(
         elif isinstance(part, UnknownPart):
             if _is_content(part):
                 content.append(part)
-        elif item_of(part).get("$form") in _ITEMS:
+        elif isinstance(part, (ReasoningPart, ImagePart)) and part.extra.get("$form") in _ITEMS:
             content.append(part)
         elif isinstance(part, ReasoningPart):
             reasoning.append(part)
@@ -250,14 +254,17 @@ def _inner(part: ReasoningPart) -> Any:
 
 def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
-    details = []
+    details, blocks = [], []
     texts: dict[str, list[str]] = {}
     forms: dict[str, Any] = {}
     for part in parts:
-        names = part.extra.get("$field") or _REASONING
-        for name in [names] if isinstance(names, str) else names:
+        names = part.extra.get("$field")
+        # Another provider's note is none: a name or a number of its own.
+        for name in names if isinstance(names, list) else [names if names in _NAMES else _REASONING]:
             if name == "reasoning_details":
                 details.append(_detail(part))
+            elif name == "thinking_blocks":
+                blocks.append(_block(part))
             elif part.text:
                 texts.setdefault(name, []).append(part.text)
                 forms[name] = part.extra.get("$form")
@@ -266,6 +273,17 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
         out[name] = {forms[name]: text} if forms[name] else text
     if details:
         out["reasoning_details"] = details
+    if blocks:
+        out["thinking_blocks"] = blocks
+
+
+def _block(part: ReasoningPart) -> dict[str, Any]:
+    """A block of thinking in Anthropic's form, as LiteLLM has it."""
+    if part.redacted:
+        return {**fields(part.extra), "type": "redacted_thinking", "data": part.encrypted}
+    out = {**fields(part.extra), "type": "thinking", "thinking": part.text}
+    fill(out, signature=part.signature)
+    return out
 
 
 def _detail(part: ReasoningPart) -> dict[str, Any]:
@@ -342,12 +360,20 @@ def _add_annotations(
         out["annotations"] = copied(found)
 
 
+def _is_served(part: Part) -> bool:
+    """True if it is a call that another provider's server ran itself, of which this one knows nothing."""
+    return isinstance(part, ToolCall) and part.server_side
+
+
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
-    parts = [part for part in message.parts if not isinstance(part, (ImagePart, UnknownPart))]
+    parts = [part for part in message.parts if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)]
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):
         call.pop("index", None)
     if "audio" in out:
         out["audio"] = {"id": out["audio"].get("id")}
+    for part in parts:
+        if isinstance(part, TextPart) and part.signature and "extra_content" in part.extra:
+            out["extra_content"] = copied(part.extra["extra_content"])
     return out

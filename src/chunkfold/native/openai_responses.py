@@ -381,7 +381,9 @@ def _call(call: ToolCall) -> dict[str, Any]:
         out["call_id"] = call.id
     if call.name is not None and call.name != name:
         out["name"] = call.name
-    field = call.extra.get("$field") or (inputs[0] if inputs else None)
+    field = call.extra.get("$field")
+    if field not in inputs:
+        field = inputs[0] if inputs else None
     if field is not None and (call.raw_arguments or (field in AS_TEXT and field not in out)):
         out[field] = _input(call, field)
     return out
@@ -424,6 +426,8 @@ def request(message: Message) -> list[dict[str, Any]]:
     Log-probabilities and the status of what came are left out.
     """
     items = _output([part for part in message.parts if not isinstance(part, AudioPart)], {})
+    # What has no type is nothing that this provider has said.
+    items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
         if item["type"] == "reasoning":
             item.setdefault("summary", [])
