@@ -33,6 +33,9 @@ _STATUS = {
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
     "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
     "overloaded_error": 529,
+    # DashScope's, which go on after a dot: `Throttling.RateQuota`.
+    "Throttling": 429, "InternalError": 500, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
+    "ModelUnavailable": 503,
 }  # fmt: skip
 
 # Worth a retry whatever the status says, or without one.
@@ -208,14 +211,14 @@ def _message_of(error: Mapping[str, Any]) -> str | None:
 
 
 def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | None:
-    for name in ("status_code", "statusCode", "http_status_code", "status"):
+    for name in ("status_code", "statusCode", "http_status_code", "raw_status_code", "status"):
         number = _number(error.get(name))
         if number is not None:
             return number
     number = _number(code)
     if number is not None:
         return number
-    return _STATUS.get(kind or "") or (_STATUS.get(code) if isinstance(code, str) else None)
+    return _STATUS.get(kind or "") or (_STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None)
 
 
 def _number(value: Any) -> int | None:

@@ -32,10 +32,6 @@ _CALL = frozenset({"index", "id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 _NOTHING = (None, "")
 
-# The first word of a code (`Throttling.RateQuota`) and the HTTP status that the manual gives for it.
-_STATUS = {"Throttling": 429, "InternalError": 500, "SystemError": 500, "ModelServingError": 503}
-_STATUS |= {"ModelUnavailable": 503, "RequestTimeOut": 500}
-
 
 class DashScope(Dialect):
     """DashScope's native generation streaming (Qwen)."""
@@ -92,8 +88,7 @@ class DashScope(Dialect):
         """What has a code: SDKs put an empty one into every success."""
         code = payload.get("code")
         if (code and code != 200) or frame.event == "error":
-            status = _STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None
-            return error_in(payload) or read_error(payload, raw=payload, status=status)
+            return error_in(payload) or read_error(payload, raw=payload)
         return error_in(payload)
 
     def _output(self, output: dict[str, Any]) -> None:

@@ -48,11 +48,12 @@ class Ollama(Dialect):
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
-        if not isinstance(payload.get("done"), bool) or not isinstance(payload.get("model"), str):
+        if not isinstance(payload.get("done"), bool):
             return NO
-        if isinstance(payload.get("message"), dict) or isinstance(payload.get("response"), str):
-            return CERTAIN
-        return LIKELY
+        holds_text = isinstance(payload.get("message"), dict) or isinstance(payload.get("response"), str)
+        if not isinstance(payload.get("model"), str):
+            return LIKELY if holds_text else NO
+        return CERTAIN if holds_text else LIKELY
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import word
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
 
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
-_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids"})
+_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage"})
 # Fields that have a place of their own in the native body.
 _NESTED = ("choices", "obfuscation")
 
@@ -51,7 +51,14 @@ class OpenAICompletions(Dialect):
         if payload.get("object") == "text_completion":
             return CERTAIN
         own = isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool)
-        return CERTAIN if own and "type" not in payload else NO
+        if own and "type" not in payload:
+            return CERTAIN
+        choices = payload.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices and not payload.get("object") else None
+        if not isinstance(first, dict) or not isinstance(first.get("text"), str):
+            return NO
+        # A chunk of chat has a delta, and Bedrock's DeepSeek its reason under another name.
+        return LIKELY if first.keys().isdisjoint(("delta", "message")) and "finish_reason" in first else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -98,6 +105,7 @@ class OpenAICompletions(Dialect):
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
+        w.usage(choice.get("usage"))
         w.extras(choice, _CHOICE, "choices", index)
         if None in choice.values() or index not in self._indexed or choice.get("finish_reason") == "" or delta == {}:
             w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)

@@ -44,6 +44,7 @@ RULES: Mapping[str, Rule] = {
     "choices[].index": FIRST,
     "choices[].text": APPEND,
     "choices[].delta.content": APPEND,
+    "choices[].usage": Rule("last", "usage"),
     "choices[].finish_reason": LAST,
     "choices[].token_ids[]": EXTEND,
     "choices[].logprobs.tokens[]": EXTEND,

@@ -1,0 +1,64 @@
+"""Errors in the words of many: what they are called, which HTTP status they stand for, and whether to try again."""
+
+from __future__ import annotations
+
+import pytest
+
+from chunkfold.dialects._errors import error_body, error_told
+
+BODIES = [
+    ({"code": "Throttling.RateQuota", "message": "m", "request_id": "r"}, (None, "Throttling.RateQuota", 429, True)),
+    ({"code": "InvalidApiKey", "message": "m"}, (None, "InvalidApiKey", None, False)),
+    ({"object": "error", "message": "m", "type": "rate_limited", "code": "1300", "raw_status_code": 429},
+     ("rate_limited", "1300", 429, True)),
+    ({"error": {"message": "m", "http_status_code": 422}}, (None, None, 422, False)),
+    ({"statusCode": 503, "message": "m"}, (None, None, 503, True)),
+    ({"error": {"message": "m", "type": "insufficient_quota", "code": 429}}, ("insufficient_quota", 429, 429, False)),
+    ({"error": {"message": "m", "type": "tokens", "code": "rate_limit_exceeded"}},
+     ("tokens", "rate_limit_exceeded", 429, True)),
+    ({"error": {"message": "m", "type": None, "code": "500"}}, (None, "500", 500, True)),
+    ({"error": {"code": 502, "message": "m", "metadata": {"error_type": "provider_unavailable"}}},
+     (None, 502, 502, True)),
+    ({"error": "m", "error_type": "overloaded"}, ("overloaded", None, None, True)),
+    ({"type": "error", "message": "m"}, (None, None, None, False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "facts"), BODIES)
+def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
+    error = error_body(body)
+    assert (error.type, error.code, error.status, error.retryable) == facts
+    assert error.message == "m"
+    assert error.raw == body
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"message": "m"},
+        {"message": "m", "type": "notice", "code": 7, "status": "queued"},
+        {"detail": "m", "id": "x"},
+        {"type": "error"},
+        {"object": "error", "message": "m", "choices": []},
+        {"status": 500},
+    ],
+)
+def test_a_payload_of_a_stream_is_no_error_unless_it_says_so(payload):
+    assert error_told(payload) is None
+    assert error_told(payload, "error") is not None
+    assert error_told(payload, "message") is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"message": "m", "type": "RateLimitException"},
+        {"message": "m", "object": "Error"},
+        {"message": "m", "success": False},
+        {"message": "m", "status": "503"},
+        {"detail": [{"msg": "m"}]},
+        {"error": "m", "choices": []},
+    ],
+)
+def test_a_payload_of_a_stream_is_an_error_if_it_says_so(payload):
+    assert "m" in error_told(payload).message
