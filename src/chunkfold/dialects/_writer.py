@@ -636,9 +636,14 @@ class Writer:
         return self._choice(choice).last_call
 
     def delta(self, slot: Slot, text: Any) -> None:
-        """More text of a part. Nothing is nothing."""
-        if not isinstance(text, str) or not text:
+        """More text of a part. Nothing is nothing; arguments that came as an object are their JSON text."""
+        if not text:
             return
+        if not isinstance(text, str):
+            if slot.kind not in CALLS:
+                self.unknown("delta", text)
+                return
+            text = json_text(text)
         if self._cumulative:
             text = self._grown(slot, text)
         self._write(slot, text)

@@ -125,7 +125,7 @@ class AnthropicMessages(Dialect):
 
     def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """Open the block, or go on with it: some servers start a block again for every token."""
-        kind = word(block.get("type"), default="None")
+        kind = word(_named(block, _BLOCK_FIELDS), default="None")
         slot = self.w.slot(0, index)
         again = slot is not None and slot.open and slot.number == (index, kind)
         if slot is None or not again or (block.get("id") and slot.id != block["id"]):
@@ -169,7 +169,7 @@ class AnthropicMessages(Dialect):
 
     def _block_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         delta = payload.get("delta")
-        kind = delta.get("type") if isinstance(delta, dict) else None
+        kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
         handler = DELTAS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload.get("index", self._last), delta)  # type: ignore[arg-type]
@@ -180,7 +180,7 @@ class AnthropicMessages(Dialect):
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
 
     def _thinking_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking"))
+        self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking") or delta.get("text"))
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """A whole signature: it replaces. An empty one says that there is such a field."""
@@ -249,6 +249,22 @@ class AnthropicMessages(Dialect):
 def _kind(payload: Mapping[str, Any], event: str) -> Any:
     """What an event is: its `type`, or its name where it has none. Any event of any API may be named `message`."""
     return payload.get("type") or (event if event != "message" else None)
+
+
+# What a delta or a block without a type is, by the field that it has.
+_DELTA_FIELDS = {
+    "text": "text_delta",
+    "thinking": "thinking_delta",
+    "signature": "signature_delta",
+    "partial_json": "input_json_delta",
+    "citation": "citations_delta",
+}
+_BLOCK_FIELDS = {"text": "text", "thinking": "thinking", "input": "tool_use"}
+
+
+def _named(holder: Mapping[str, Any], fields: Mapping[str, str]) -> Any:
+    """The `type` of something, or what the field says that it has."""
+    return holder.get("type") or next((fields[key] for key in fields if key in holder), None)
 
 
 # The fields of blocks that are fields of parts.

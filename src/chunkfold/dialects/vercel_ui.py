@@ -219,9 +219,9 @@ class VercelUI(Dialect):
         self._call(payload)
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
-        text = payload.get("inputTextDelta")
+        text = json_text(payload.get("inputTextDelta"), frame.data, "inputTextDelta")
         slot = self._call(payload)
-        if isinstance(text, str):
+        if text:
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
             self.w.delta(slot, text)
 
