@@ -52,6 +52,7 @@ DIFFERS = {
     "vercel-ui/parts-of-the-application": "what is transient stands beside the parts",
     "vercel-ui/texts-and-reasoning-take-turns": "later metadata of a part stand instead of earlier ones",
     "vercel-ui/wrong-shapes": "ids are objects",
+    "ag-ui/names-in-snake-case": "the body has the spelling of the protocol",
     "ag-ui/starts-missing-or-twice": "the end of a message that never began says nothing",
     "ag-ui/wrong-shapes": "nothing is what the protocol says",
 }

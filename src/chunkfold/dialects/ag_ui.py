@@ -11,6 +11,7 @@ Manual: docs/dialects/ag-ui.md. Reference: docs.ag-ui.com, "Events".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -40,6 +41,15 @@ _ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
 _RUN = _ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
+
+# What is read, as attributes of Python are spelled.
+_SNAKE = {
+    re.sub(r"(?=[A-Z])", "_", name).lower(): name
+    for name in (
+        "messageId", "parentMessageId", "toolCallId", "toolCallName", "toolCalls", "threadId", "runId", "rawEvent",
+        "entityId", "encryptedValue",
+    )
+}  # fmt: skip
 
 # Carried as they are, and under which name.
 _CARRIED = {
@@ -86,6 +96,7 @@ class AGUI(Dialect):
         self._keys: set[tuple[str, str]] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        payload = _respelled(payload)
         kind = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
@@ -463,6 +474,17 @@ class AGUI(Dialect):
         extra |= {"content": message.get("content"), "is_error": bool(message.get("error"))}
         name = call.name if call is not None else None
         w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=extra))
+
+
+def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
+    """*holder* in the protocol's spelling: servers in Python write the names of their attributes."""
+    messages = holder.get("messages")
+    if isinstance(messages, list) and any(isinstance(item, dict) and item.keys() & _SNAKE for item in messages):
+        messages = [_respelled(item) if isinstance(item, dict) else item for item in messages]
+        holder = {**holder, "messages": messages}
+    if holder.keys().isdisjoint(_SNAKE):
+        return holder
+    return {_SNAKE.get(name, name): value for name, value in holder.items()}
 
 
 def _key(id_: Any) -> str:
