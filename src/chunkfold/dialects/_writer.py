@@ -507,7 +507,7 @@ class Writer:
             earlier = state.by_id.get(id)
             if earlier is not None and earlier.number == number:
                 return earlier
-            return slot if number is not None and text and not name else None
+            return slot if number is not None and not name else None
         return None if self._begins_anew(state, slot, id, name, text) else slot
 
     @staticmethod

@@ -496,8 +496,10 @@ class OpenAIChat(Dialect):
             if absent:
                 rest["$absent"] = absent
         if not isinstance(number, (int, str)):
-            # In a body that was not streamed each is a call; else those of one list that only their names tell apart.
-            is_own = self._is_whole or (name and not id_ and not is_alone)
+            # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
+            before = self.w.last_call(index)
+            is_named = name and not id_ and not arguments and not is_alone and (before is None or before.id is None)
+            is_own = self._is_whole or is_named
             number = f"place {place} of {self.w.frame}" if is_own else None
         self.w.call(
             index,
