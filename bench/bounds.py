@@ -252,7 +252,7 @@ def recorded(n: int, folder: Path) -> None:
     """The longest recordings of these dialects: their events over and over, the first ones and the last ones once."""
     found = []
     for name, protocol in FOLDERS.items():
-        for path in (folder / name).glob("*"):
+        for path in (folder / name).rglob("*.sse"):
             body = path.read_bytes()
             separator = b"\r\n\r\n" if b"\r\n\r\n" in body else b"\n\n"
             frames = [frame + separator for frame in body.split(separator) if frame]

@@ -48,6 +48,10 @@ _LF, _CR = 0x0A, 0x0D
 _EVENT_ENDS = (b"\n\n", b"\n\r\n")
 
 
+# Until the dialect is known nothing is learned.
+_NO_TEMPLATES = Templates()
+
+
 class Decoder:
     """
     Decodes a stream into events, without I/O.
@@ -78,7 +82,7 @@ class Decoder:
         self._all_totals = False
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
-        self._templates = Templates(limits.frame_bytes)
+        self._templates = _NO_TEMPLATES
         self._dialect: dialects.Dialect | None = None
         self._named = dialect != "auto"
         self._mode: str | None = None
@@ -267,8 +271,7 @@ class Decoder:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
         if self._templates.is_behind and not self._closed:
             self._templates.catch_up()
-            for event in self._taken():
-                accumulator.observe(event)
+            accumulator.observe_all(self._taken())
 
     def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         """
@@ -333,11 +336,9 @@ class Decoder:
         try:
             events = self._read_on(data)
         except LimitExceeded as breach:
-            for event in breach.events:
-                accumulator.observe(event)
+            accumulator.observe_all(breach.events)
             raise
-        for event in events:
-            accumulator.observe(event)
+        accumulator.observe_all(events)
 
     def close(self) -> list[Event]:
         """
@@ -671,7 +672,8 @@ class Decoder:
     def tell_all_totals(self) -> None:
         """Tell every usage also where only the response is asked for. To be called before anything is fed."""
         self._all_totals = True
-        self.learn_anew()
+        if self._dialect is not None:
+            self.learn_anew()
 
     def _decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """The first payload of the dialect, after all that was held because it told none."""

@@ -120,9 +120,7 @@ class Folder:
         if live is not None:
             made = live.fold(made, self._accumulator)
             return made if events else []
-        observe = self._accumulator.observe
-        for event in made:
-            observe(event)
+        self._accumulator.observe_all(made)
         return made
 
     def follow(self, pieces: Iterator[Any]) -> Any:
@@ -271,8 +269,7 @@ class Folder:
         """Fold *events* in; with what the live reading has to add they are to be handed out."""
         if self._live is not None:
             return self._live.fold(events, self._accumulator)
-        for event in events:
-            self._accumulator.observe(event)
+        self._accumulator.observe_all(events)
         return list(events)
 
     def _break(self, breach: LimitExceeded, *, observed: bool) -> None:

@@ -54,6 +54,8 @@ def open_source(source: Any) -> Opened:
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Opened(iter((bytes(source),)))
+    if type(source) in (list, tuple):  # no other source could be one
+        return Opened(iter(source))
     if isinstance(source, str):
         _refuse_content(source)
     if isinstance(source, (str, os.PathLike)):

@@ -128,9 +128,9 @@ class Templates:
 
     __slots__ = (
         "_by_frame", "_by_read", "_calls", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count",
-        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing", "_read_lengths", "_refused",
-        "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "is_behind", "is_ready",
-        "taken",
+        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing", "_read_lengths",
+        "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "is_behind",
+        "is_ready", "taken",
     )  # fmt: skip
 
     def __init__(

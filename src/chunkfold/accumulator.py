@@ -59,7 +59,7 @@ from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Response, StreamError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamAccumulator"]
 
+_LENIENT = Policy()
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 _MANY = 2048
 
@@ -276,7 +277,9 @@ class StreamAccumulator:
     """
 
     def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
-        self._policy = policy if policy is not None else Policy()
+        self._policy = policy if policy is not None else _LENIENT
+        # By default only calls are judged.
+        self._is_lenient = self._policy == _LENIENT
         self._depth = (limits if limits is not None else Limits()).json_depth
         self._choices: dict[int, _ChoiceBuilder] = {}
         self._facts: dict[str, Any] = {}
@@ -309,6 +312,16 @@ class StreamAccumulator:
         if handle is not _DELTA:
             self._stale = True
         handle(self, event)
+
+    def observe_all(self, events: Iterable[Event]) -> None:
+        """Take events that a decoder has just made. The same as taking each."""
+        if self._response is not None:
+            raise ValueError("observe() after finalize()")
+        for event in events:
+            handle = _HANDLERS[type(event)]
+            if handle is not _DELTA:
+                self._stale = True
+            handle(self, event)
 
     def snapshot(self) -> Response:
         """
@@ -639,24 +652,26 @@ class StreamAccumulator:
 
     def _extra_event(self, event: Extra) -> None:
         target: Any = self._extra
-        path = event.path
-        *way, last = path if len(path) == 1 else [_step(step) for step in path]
-        for step, following in zip(way, path[1:], strict=True):
-            known = target.get(step)
-            if not isinstance(known, (_Fields, _Items)) or isinstance(known, _Items) != (following == "-"):
-                # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
-                # documents.
-                if following == "-":
-                    known = _Items(known if isinstance(known, list) else ())
-                else:
-                    known = _Fields(known if isinstance(known, dict) else {})
-                target[step] = known
-            target = known
-        if isinstance(target, list):
-            target.append(event.value)
-        elif event.value or event.value is False or event.value == 0 or not target.get(str(last)):
+        path, value = event.path, event.value
+        step: Any = None
+        for following in path:
+            if step is not None:
+                known = target.get(step)
+                if type(known) is not (_Items if following == "-" else _Fields):
+                    # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
+                    # documents.
+                    if following == "-":
+                        known = _Items(known if isinstance(known, list) else ())
+                    else:
+                        known = _Fields(known if isinstance(known, dict) else {})
+                    target[step] = known
+                target = known
+            step = following if type(following) is str else _step(following)
+        if type(target) is _Items:
+            target.append(value)
+        elif value or value is False or value == 0 or not target.get(step):
             # What says nothing replaces nothing.
-            target[last] = event.value
+            target[step] = value
 
     def _diagnostic(self, event: DiagnosticEvent) -> None:
         self._diagnostics.append(event.diagnostic)
@@ -787,6 +802,9 @@ class StreamAccumulator:
             if index and policy.choices == "first":
                 continue
             built = self._built(index, ended, truncated)
+            if self._is_lenient and not any(type(part) is ToolCall for part, _ in built):
+                choices.append(self._build_choice(index, [part for part, _ in built], ended))
+                continue
             candidates = [_candidate(part, builder) for part, builder in built]
             verdict = judge_parts(candidates, policy, index, self._depth, self._facts.get("id"))
             choices.append(self._build_choice(index, list(verdict.parts), ended))

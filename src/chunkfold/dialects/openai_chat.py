@@ -37,6 +37,7 @@ _MESSAGE = frozenset(
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking_blocks", "executed_tools", "citations",
     }
 )  # fmt: skip
+_ROLE = frozenset({"role"})
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
 
@@ -57,6 +58,7 @@ _VENDORS = {
     "timings": "llamacpp",
     "generationId": "vercel-gateway",
 }
+_TELLING = frozenset({*_VENDORS, "provider"})
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")
@@ -101,6 +103,8 @@ class OpenAIChat(Dialect):
         self._reasoning_done: Frame | None = None
         self._executed: dict[int, dict[Any, dict[str, Any]]] = {}
         self._begun = False
+        # The fields beside those that are understood, as the last payload had them: most repeat them.
+        self._beside: list[tuple[str, Any]] = []
         # The payload is a body that was not streamed.
         self._is_whole = False
 
@@ -112,14 +116,14 @@ class OpenAIChat(Dialect):
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
-        others = [key for key in payload if key not in _TOP]
+        others = [] if payload.keys() <= _TOP else [key for key in payload if key not in _TOP]
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
                 return
             choices = []
         if error is None or choices:
-            vendor = self._vendor(payload) if others and not w.knows("vendor") else None
+            vendor = None if _TELLING.isdisjoint(payload) or w.knows("vendor") else self._vendor(payload)
             id_, created = payload.get("id"), payload.get("created")
             # First real values: Azure's first chunk has an empty id and model and a `created` of 0.
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
@@ -136,8 +140,12 @@ class OpenAIChat(Dialect):
             w.blanks(payload, _NESTED)
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
-        for key in others:
-            w.extra((key,), payload[key])
+        if others:
+            beside = [(key, payload[key]) for key in others]
+            if beside != self._beside:
+                self._beside = beside
+                for key, value in beside:
+                    w.extra((key,), value)
         for key, value in groq.items():
             if not value or key not in ("usage", "error"):
                 w.extra(("x_groq", key), value)
@@ -216,11 +224,11 @@ class OpenAIChat(Dialect):
             w.message(role=delta["role"])
             if self._is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
-        fields = (_FIELDS if len(delta) > 1 else delta).keys()
-        for key in [key for key in fields if key in delta and key in _FIELDS]:
-            value = delta[key]
-            if value is not None and value != "" and value != []:
-                _FIELDS[key](self, index, value, delta, frame)
+        # One that says something is the usual case; more of them go in their order.
+        said = [key for key, value in delta.items() if value is not None and value != "" and value != []]
+        for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
+            if key in _FIELDS:
+                _FIELDS[key](self, index, delta[key], delta, frame)
         if not all(delta.values()):
             w.blanks(delta, (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
@@ -276,8 +284,8 @@ class OpenAIChat(Dialect):
         elif isinstance(value, list):
             texts = [item.get("text") if isinstance(item, dict) else item for item in value]
             value = "".join([text for text in texts if isinstance(text, str)])
-        if not isinstance(value, str):
-            self.w.extra(("choices", index, "message", _said(delta)[0]), delta[_said(delta)[0]])
+        for name in [] if isinstance(value, str) else _said(delta)[:1]:
+            self.w.extra(("choices", index, "message", name), delta[name])
         if "reasoning" in delta or "reasoning_text" in delta or extra:
             extra["$field"] = _said(delta)
         slot = self.w.current(index, "reasoning")
@@ -612,7 +620,7 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
 
 def _says_something(delta: dict[str, Any]) -> bool:
     """True if anything but the role is there."""
-    return any(value and key != "role" for key, value in delta.items())
+    return any(map(delta.get, delta.keys() - _ROLE))
 
 
 def _details_have_text(details: Any) -> bool:
