@@ -244,7 +244,7 @@ class CohereV2(Dialect):
             number=number,
             id=call.get("id"),
             name=function.get("name"),
-            arguments=json_text(function.get("arguments")),
+            arguments=json_text(function.get("arguments") or None),  # an object with nothing in it is a start
             tool_type=kind if isinstance(kind, str) and kind else "function",
             extra={**rest, "function": more} if more else rest,
         )

@@ -514,8 +514,8 @@ class OpenAIChat(Dialect):
             number=number,
             id=id_,
             name=name,
-            # Some servers send the arguments as an object.
-            arguments=json_text(arguments),
+            # Some servers send the arguments as an object. One with nothing in it may only say that text is to follow.
+            arguments="" if id_ and arguments == {} else json_text(arguments),
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
