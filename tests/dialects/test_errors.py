@@ -39,6 +39,7 @@ def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
         {"message": "m", "type": "notice", "code": 7, "status": "queued"},
         {"detail": "m", "id": "x"},
         {"type": "error"},
+        {"type": "tool_error", "message": "m"},
         {"object": "error", "message": "m", "choices": []},
         {"status": 500},
     ],
@@ -54,6 +55,7 @@ def test_a_payload_of_a_stream_is_no_error_unless_it_says_so(payload):
     [
         {"message": "m", "type": "RateLimitException"},
         {"message": "m", "object": "Error"},
+        {"message": "m", "type": "server_error"},
         {"message": "m", "success": False},
         {"message": "m", "status": "503"},
         {"detail": [{"msg": "m"}]},

@@ -160,10 +160,15 @@ def _is_error_body(payload: Mapping[str, Any]) -> bool:
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
     """True if a body says that it is an error: by its type, by an HTTP status, or as FastAPI does."""
-    kinds = [word.lower() for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
-    if any(kind.endswith(("error", "exception")) for kind in kinds) or payload.get("success") is False:
+    kinds = [word for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
+    if any(map(_names_error, kinds)) or payload.get("success") is False:
         return True
     return payload.keys() == {"detail"} or _status_of(payload, None, payload.get("code")) is not None
+
+
+def _names_error(word: str) -> bool:
+    """True for a class of errors or a documented one; `tool_error` may be an event of anything."""
+    return word.endswith(("Error", "Exception")) or word.lower() == "error" or word in _STATUS or word in _RETRY
 
 
 def _flat_error(payload: Mapping[str, Any]) -> StreamError:
