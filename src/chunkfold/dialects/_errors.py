@@ -110,7 +110,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         if isinstance(name, str) and name.endswith("Exception") and isinstance(exception, dict):
             return read_error(exception, type_=name, raw=dict(payload))
     base = payload.get("base_resp")
-    if isinstance(base, dict) and base.get("status_code"):
+    if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
     errors = payload.get("errors")

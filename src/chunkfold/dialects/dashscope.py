@@ -31,6 +31,8 @@ _CHOICE = frozenset({"index", "finish_reason", "message"})
 _CALL = frozenset({"index", "id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 _NOTHING = (None, "")
+# Codes that gateways and SDKs give to what went well.
+_FINE = (200, "200", "Success", "success")
 
 
 class DashScope(Dialect):
@@ -87,7 +89,7 @@ class DashScope(Dialect):
     def _error(self, payload: dict[str, Any], frame: Frame) -> StreamError | None:
         """What has a code: SDKs put an empty one into every success."""
         code = payload.get("code")
-        if (code and code != 200) or frame.event == "error":
+        if (code and code not in _FINE) or frame.event == "error":
             return error_in(payload) or read_error(payload, raw=payload)
         return error_in(payload)
 
