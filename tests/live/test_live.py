@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from chunkfold import UNSET, Folder, Limits, ToolCall, astream, dialects, stream
+from chunkfold import UNSET, Folder, Limits, Policy, ToolCall, astream, dialects, stream
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,
@@ -233,6 +233,22 @@ def test_a_text_that_is_stated_anew_is_told_anew():
     assert response.text == '{"b": "z"}'
     assert learned(events, TextPathDelta, TextFieldDone)[0, 0] == {"b": "z"}
     assert [event.text for event in events if isinstance(event, TextPathDelta)] == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(("orphans", "told"), [("keep", [("a", 1), ("b", 2)]), ("drop", [("a", 1)])])
+def test_arguments_that_come_after_their_end_are_read_on(orphans, told):
+    def block(kind, **more):
+        return {"type": f"content_block_{kind}", "index": 0, **more}
+
+    def piece(text):
+        return block("delta", delta={"type": "input_json_delta", "partial_json": text})
+
+    folder = Folder("anthropic-messages", live_arguments=True, policy=Policy(orphans=orphans))
+    events = folder.feed(block("start", content_block={"type": "tool_use", "id": "c", "name": "f", "input": {}}))
+    for payload in (piece('{"a":1'), piece(","), block("stop"), piece('"b":'), piece("2}")):
+        events += folder.feed(payload)
+    done = [event for event in events if isinstance(event, ArgumentsFieldDone) and event.path]
+    assert [(event.path[0], event.value) for event in done] == told
 
 
 def test_every_choice_is_read_by_itself():
