@@ -478,6 +478,21 @@ class Writer:
             self.delta(slot, text)
         return slot
 
+    def call_again(self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None) -> Slot:
+        """The call that a restated message has at *place*: by its id, else by its place among all; else a new one."""
+        state = self._choice(choice)
+        id = id if isinstance(id, str) and id else None  # noqa: A001
+        name = name if isinstance(name, str) and name else None
+        slot = state.by_id.get(id) if id else None
+        calls = state.by_kind.get("tool_call", ())
+        if slot is None and place < len(calls) and (id is None or calls[place].id is None):
+            slot = calls[place]
+        if slot is None:
+            number = number if type(number) is int else f"place {place} of {self.frame}"
+            return self.call(choice, number=number, id=id, name=name)
+        self._identify(state, slot, id, name, None)
+        return slot
+
     def _call_of(
         self,
         state: _Choice,

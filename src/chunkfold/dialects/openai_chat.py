@@ -237,19 +237,21 @@ class OpenAIChat(Dialect):
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
         w = self.w
-        if not self.w.current(index, "text") and not w.last_call(index) and not w.current(index, "reasoning"):
+        has = {kind for kind in _KINDS if w.current(index, kind) is not None}
+        if not has:
             self._message(index, message, frame)
             return
         w.message(role=message.get("role"))
         w.blanks(message, (), "choices", index, "message")
-        content = message.get("content")
-        w.restate(index, "text", content)
         w.restate(index, "reasoning", next((message[key] for key in _REASONING if message.get(key)), None))
+        if isinstance(message.get("content"), str):
+            w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
-        calls = message.get("tool_calls")
-        for place, call in enumerate(calls if isinstance(calls, list) else ()):
-            if isinstance(call, dict):
-                self._whole_call(index, place, call)
+        for place, call in w.objects("tool_call", message.get("tool_calls")):
+            self._whole_call(index, place, call)
+        for key, kind in _RESTATED:
+            if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
+                _FIELDS[key](self, index, message[key], message, frame)
         for key in ("annotations", "citations"):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
@@ -259,11 +261,12 @@ class OpenAIChat(Dialect):
 
     def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
         w = self.w
-        function = call.get("function") or call.get("custom") or {}
-        number = call.get("index", place)
-        arguments = json_text(function.get("arguments") or function.get("input"))
-        slot = w.call(index, number=number, id=_id_of(call), name=function.get("name"))
-        w.restate_call(slot, arguments)
+        function = call.get("function") or call.get("custom")
+        if not isinstance(function, dict):
+            w.unknown("tool_call", call)
+            return
+        slot = w.call_again(index, place, number=call.get("index"), id=_id_of(call), name=function.get("name"))
+        w.restate_call(slot, json_text(function.get("arguments") or function.get("input")))
 
     # The fields of a delta
 
@@ -597,6 +600,14 @@ def _said(delta: dict[str, Any]) -> list[str]:
     return [name for name in _REASONING if delta.get(name)]
 
 
+_KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "image", "audio")
+# What a restated message has beside texts and calls: taken where no part of its kind has come.
+_RESTATED: tuple[tuple[str, Kind], ...] = (
+    ("content", "text"),
+    ("images", "image"),
+    ("audio", "audio"),
+    ("function_call", "tool_call"),
+)
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 
