@@ -21,6 +21,12 @@ BODIES = [
      (None, 502, 502, True)),
     ({"error": "m", "error_type": "overloaded"}, ("overloaded", None, None, True)),
     ({"type": "error", "message": "m"}, (None, None, None, False)),
+    ({"success": False, "result": [], "error": [{"code": 429, "message": "m"}]}, (None, 429, 429, True)),
+    ({"success": False, "errors": [{"code": 10000, "message": "m"}]}, (None, 10000, None, False)),
+    ({"errors": {"message": "m"}}, (None, None, None, False)),
+    ({"error": True, "message": "m", "code": 503}, (None, 503, 503, True)),
+    ({"__type": "ThrottlingException", "message": "m"}, ("ThrottlingException", None, 429, True)),
+    ({"error": ["m"]}, (None, None, None, False)),
 ]  # fmt: skip
 
 
@@ -38,6 +44,7 @@ def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
         {"message": "m"},
         {"message": "m", "type": "notice", "code": 7, "status": "queued"},
         {"detail": "m", "id": "x"},
+        {"code": 200, "message": "m"},
         {"type": "error"},
         {"type": "tool_error", "message": "m"},
         {"object": "error", "message": "m", "choices": []},
@@ -57,6 +64,7 @@ def test_a_payload_of_a_stream_is_no_error_unless_it_says_so(payload):
         {"message": "m", "object": "Error"},
         {"message": "m", "type": "server_error"},
         {"message": "m", "success": False},
+        {"message": "m", "code": "data_inspection_failed", "request_id": "r"},
         {"message": "m", "status": "503"},
         {"detail": [{"msg": "m"}]},
         {"error": "m", "choices": []},

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "retry_after_seconds",
+    "FINE", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "retry_after_seconds",
     "status_error",
 ]  # fmt: skip
 
@@ -50,6 +50,8 @@ _RETRY = frozenset(
         "generation", "incomplete_generation", "incomplete_generation_stream",
     }
 )  # fmt: skip
+# Codes that gateways and SDKs give to what went well.
+FINE = (200, "200", "Success", "success")
 # Never worth a retry, although the status (429) would say so.
 _NO_RETRY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
 
@@ -77,7 +79,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
         )
     word = error.get("status")
-    kind = _text(error.get("type")) or (word if isinstance(word, str) and word else None) or type_
+    kind = _text(error.get("type")) or _text(word) or _text(error.get("__type")) or type_
     code = error.get("code")
     code = code if isinstance(code, (str, int)) and code != "" and not isinstance(code, bool) else None
     metadata = error.get("metadata")
@@ -97,6 +99,10 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
     error = payload.get("error")
+    if isinstance(error, list) and len(error) == 1:
+        error = error[0]  # a list of errors (Cloudflare)
+    if error is True and _message_of(payload) is not None:
+        return _flat_error({key: value for key, value in payload.items() if key != "error"}, payload)
     if error:
         context = {key: payload[key] for key in ("type", "code", "status_code", "error_type") if key in payload}
         if isinstance(error, dict):
@@ -114,6 +120,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
     errors = payload.get("errors")
+    errors = [errors] if isinstance(errors, dict) else errors
     if isinstance(errors, list) and errors and isinstance(errors[0], dict) and _message_of(errors[0]) is not None:
         # A list of errors (IBM): the first one is told, `raw` has them all.
         return read_error(errors[0], raw=dict(payload), status=_number(payload.get("status_code")))
@@ -163,7 +170,10 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     kinds = [word for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
     if any(map(_names_error, kinds)) or payload.get("success") is False:
         return True
-    return payload.keys() == {"detail"} or _status_of(payload, None, payload.get("code")) is not None
+    code = payload.get("code")
+    if code and code not in FINE and not payload.get("type"):
+        return True
+    return payload.keys() == {"detail"} or _status_of(payload, None, code) is not None
 
 
 def _names_error(word: str) -> bool:
@@ -171,10 +181,10 @@ def _names_error(word: str) -> bool:
     return word.endswith(("Error", "Exception")) or word.lower() == "error" or word in _STATUS or word in _RETRY
 
 
-def _flat_error(payload: Mapping[str, Any]) -> StreamError:
+def _flat_error(payload: Mapping[str, Any], raw: Mapping[str, Any] | None = None) -> StreamError:
     """The error whose fields are those of the payload. A type of `error` is the name of the payload."""
     fields = {key: value for key, value in payload.items() if key != "type" or value != "error"}
-    return read_error(fields, raw=dict(payload))
+    return read_error(fields, raw=dict(payload if raw is None else raw))
 
 
 _ERROR_BODY = frozenset(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import FINE, error_in, read_error
 from chunkfold.dialects._words import is_real, word
 from chunkfold.dialects._writer import json_text
 
@@ -31,8 +31,6 @@ _CHOICE = frozenset({"index", "finish_reason", "message"})
 _CALL = frozenset({"index", "id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 _NOTHING = (None, "")
-# Codes that gateways and SDKs give to what went well.
-_FINE = (200, "200", "Success", "success")
 
 
 class DashScope(Dialect):
@@ -89,7 +87,7 @@ class DashScope(Dialect):
     def _error(self, payload: dict[str, Any], frame: Frame) -> StreamError | None:
         """What has a code: SDKs put an empty one into every success."""
         code = payload.get("code")
-        if (code and code not in _FINE) or frame.event == "error":
+        if (code and code not in FINE) or frame.event == "error":
             return error_in(payload) or read_error(payload, raw=payload)
         return error_in(payload)
 
