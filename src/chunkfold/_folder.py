@@ -206,7 +206,9 @@ class Folder:
         from chunkfold._saving import State, pack
 
         self._decoder.settle(self._accumulator)
-        return pack(State(self._decoder, self._accumulator, self._live.asked_for if self._live is not None else None))
+        live = self._live
+        read = (*live.asked_for, live.runs) if live is not None else None
+        return pack(State(self._decoder, self._accumulator, read))
 
     @classmethod
     def restore(cls, data: bytes) -> Self:
@@ -225,10 +227,10 @@ class Folder:
         if state.live is not None:
             from chunkfold._live import Live
 
-            arguments, text, documents = state.live
+            arguments, text, documents, runs = state.live
             depth = state.decoder.limits.json_depth
             folder._live = Live(arguments=arguments, text=text, documents=documents, depth=depth)
-            folder._live.resume(state.accumulator)
+            folder._live.resume(state.accumulator, runs)
         return folder
 
     def close(self, error: BaseException | StreamError | None = None) -> Response:

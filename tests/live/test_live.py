@@ -326,3 +326,18 @@ def test_stream_and_its_twin_tell_the_same():
 
     assert asyncio.run(run()) == seen
     assert {type(event) for event in seen} >= set(DERIVED)
+
+
+@pytest.mark.parametrize("before", ["", '{"a":', '{"a": 1}'], ids=["nothing", "a part", "all"])
+def test_arguments_after_the_end_of_their_call_are_told_from_the_beginning(before):
+    whole = '{"a": 1}'
+    late = whole.removeprefix(before) or " "
+    deltas = [{"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}} for text in (before, late)]  # fmt: skip
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}}}  # fmt: skip
+    events = [start, deltas[0], {"type": "content_block_stop", "index": 0}, deltas[1], {"type": "message_stop"}]
+    folder = Folder("anthropic-messages", live_arguments=True)
+    made = folder.feed(b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in events)) + folder.finish()
+    told = [event for event in made if isinstance(event, ArgumentsFieldDone) and not event.path]
+    assert [event.value for event in told] == [{"a": 1}] * (1 + (before == whole))
+    (final,) = folder.close().tool_calls
+    assert (final.partial, final.status, final.raw_arguments) == ({"a": 1}, "complete", before + late)
