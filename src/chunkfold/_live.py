@@ -160,16 +160,25 @@ class Live:
         except LookupError:
             self._part = _NOWHERE
         reader = self._readers.get((event.choice, event.index))
-        if reader is not None and reader.is_closed and event.type == "tool_arguments_delta":
-            self._feed = partial(self._read_again, event.choice, event.index, accumulator)
-        else:
-            self._feed = reader.feed if reader is not None else None
+        self._feed = None
+        if reader is not None and not reader.is_closed:
+            self._feed = reader.feed
+        elif reader is not None and self._part is not _NOWHERE and self._part.kind in _CALLS:
+            self._feed = partial(self._read_on, event.choice, event.index, accumulator, self._part.text())
 
-    def _read_again(self, choice: int, index: int, accumulator: StreamAccumulator, _: str) -> list[Event]:
-        """A delta came after the end of its call: the arguments are read, and told, from their beginning."""
-        part = accumulator.sink(choice, index)
-        reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator)
-        return [] if reader is None else [*reader.feed(part.text()), *reader.close()]
+    def _read_on(
+        self, choice: int, index: int, accumulator: StreamAccumulator, before: str, text: str
+    ) -> Sequence[Event]:
+        """Arguments go on after their end: what came *before* is read again, and what comes now is told."""
+        part = self._part
+        self._feed = None
+        is_here = part.text() != before  # else the policy has put it elsewhere
+        reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator) if is_here else None
+        if reader is None:
+            return ()
+        reader.feed(before)
+        self._feed = reader.feed
+        return reader.feed(text)
 
     def resume(self, accumulator: StreamAccumulator, runs: Iterable[Sequence[int]]) -> None:
         """Read again what *accumulator* holds, in another process. Nothing is told a second time."""

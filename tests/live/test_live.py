@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from chunkfold import UNSET, Folder, Limits, ToolCall, astream, dialects, stream
+from chunkfold import UNSET, Folder, Limits, Policy, ToolCall, astream, dialects, stream
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,
@@ -235,6 +235,22 @@ def test_a_text_that_is_stated_anew_is_told_anew():
     assert [event.text for event in events if isinstance(event, TextPathDelta)] == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize(("orphans", "told"), [("keep", [("a", 1), ("b", 2)]), ("drop", [("a", 1)])])
+def test_arguments_that_come_after_their_end_are_read_on(orphans, told):
+    def block(kind, **more):
+        return {"type": f"content_block_{kind}", "index": 0, **more}
+
+    def piece(text):
+        return block("delta", delta={"type": "input_json_delta", "partial_json": text})
+
+    folder = Folder("anthropic-messages", live_arguments=True, policy=Policy(orphans=orphans))
+    events = folder.feed(block("start", content_block={"type": "tool_use", "id": "c", "name": "f", "input": {}}))
+    for payload in (piece('{"a":1'), piece(","), block("stop"), piece('"b":'), piece("2}")):
+        events += folder.feed(payload)
+    done = [event for event in events if isinstance(event, ArgumentsFieldDone) and event.path]
+    assert [(event.path[0], event.value) for event in done] == told
+
+
 def test_every_choice_is_read_by_itself():
     pieces = [chat({"content": '{"a":'}), *[b"data: %s\n\n" % json.dumps(x).encode() for x in second_choice()]]
     events, _ = told([*pieces, chat({"content": '"zero"}'})], live_text=True)
@@ -326,18 +342,3 @@ def test_stream_and_its_twin_tell_the_same():
 
     assert asyncio.run(run()) == seen
     assert {type(event) for event in seen} >= set(DERIVED)
-
-
-@pytest.mark.parametrize("before", ["", '{"a":', '{"a": 1}'], ids=["nothing", "a part", "all"])
-def test_arguments_after_the_end_of_their_call_are_told_from_the_beginning(before):
-    whole = '{"a": 1}'
-    late = whole.removeprefix(before) or " "
-    deltas = [{"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}} for text in (before, late)]  # fmt: skip
-    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}}}  # fmt: skip
-    events = [start, deltas[0], {"type": "content_block_stop", "index": 0}, deltas[1], {"type": "message_stop"}]
-    folder = Folder("anthropic-messages", live_arguments=True)
-    made = folder.feed(b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in events)) + folder.finish()
-    told = [event for event in made if isinstance(event, ArgumentsFieldDone) and not event.path]
-    assert [event.value for event in told] == [{"a": 1}] * (1 + (before == whole))
-    (final,) = folder.close().tool_calls
-    assert (final.partial, final.status, final.raw_arguments) == ({"a": 1}, "complete", before + late)

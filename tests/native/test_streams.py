@@ -39,6 +39,7 @@ DIFFERS = {
     "gemini-interactions/interactions-older-revision": "the older revision has its deltas in another list of the body",
     "gemini-interactions/interactions-wrong-shapes": "nothing is what the API says",
     "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
+    "gemini/gemini-content-of-another-shape-amid-arguments": "the content is objects and a number in turn",
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",
     "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",
     "gemini/gemini-wrong-shapes": "nothing is what the API says",

@@ -186,7 +186,8 @@ def _parts(parts: Iterable[Part]) -> list[Any]:
     for part in parts:
         if isinstance(part, UnknownPart) and part.name == "partialArgs":
             # An argument value that could not be read stands beside those that could.
-            call = next((item[key] for item in reversed(out) for key in (_CALL, _snake(_CALL)) if key in item), None)
+            made = [item for item in reversed(out) if isinstance(item, dict)]
+            call = next((item[key] for item in made for key in (_CALL, _snake(_CALL)) if key in item), None)
             if isinstance(call, dict):
                 call.setdefault("partialArgs", []).append(_payload(part))
                 continue
