@@ -179,7 +179,7 @@ class Templates:
         """True if a read may fit."""
         if dialect is not None and not _IS_SLOW:
             running = () if all_totals else dialect.running_keys
-            named = (dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, running)
+            named = (dialect.delta_keys, dialect.address_keys, dialect.padding_keys, dialect.rising_keys, running)
             self._keys, self._kinds = _varying(*named)
             self._rising = next(iter(dialect.rising_keys), "")
             self._heard = [] if dialect.listens else None
@@ -657,7 +657,11 @@ class Templates:
 
 @cache
 def _varying(
-    delta: tuple[str, ...], padding: tuple[str, ...], rising: tuple[str, ...], running: tuple[str, ...]
+    delta: tuple[str, ...],
+    address: tuple[str, ...],
+    padding: tuple[str, ...],
+    rising: tuple[str, ...],
+    running: tuple[str, ...],
 ) -> tuple[tuple[bytes, ...], dict[str, int]]:
     """The keys of deltas, and how fields may vary, as the dialect names them; without the former nothing is learned."""
     from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
@@ -667,7 +671,7 @@ def _varying(
         **dict.fromkeys(padding, PADDING),
         **dict.fromkeys(rising, RISING),
         **dict.fromkeys(running, RUNNING),
-        **dict.fromkeys(("index", "output_index"), ADDRESS),
+        **dict.fromkeys(address, ADDRESS),
     }
     return tuple(b'"%b":' % key.encode() for key in delta), kinds
 
