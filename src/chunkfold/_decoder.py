@@ -429,7 +429,7 @@ class Decoder:
             fresh = reader.idle
             frames = reader.feed(data)
             # A checksum would have to be computed again, so the whole read is no use where there is one.
-            whole = fresh and len(frames) == 1 and reader.idle and reader.has_plain_reads and self._is_countless
+            whole = fresh and len(frames) == 1 and reader.idle and self._framer.messages is None and self._is_countless
             self._read = data if whole else None
             if self.partial_bytes < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
                 self._keep_partials()
