@@ -1,6 +1,7 @@
 """AWS event-stream: messages, exceptions, damage, and the recorded streams."""
 
 import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,12 @@ def with_turned_bits():
             yield message[:at] + bytes([message[at] ^ 1 << bit]) + message[at + 1 :]
 
 
+def with_other_prelude_checksum():
+    data = aws_event("a", HI)
+    data = data[:8] + struct.pack(">I", 1) + data[12:-4]
+    return data + struct.pack(">I", zlib.crc32(data))
+
+
 @pytest.mark.parametrize(
     "others",
     [
@@ -198,8 +205,16 @@ def with_turned_bits():
         [aws_event("b", HI), aws_event("aa", HI), aws_raw(b"", HI), aws_message({":event-type": "a"}, HI)],
         [aws_raw(aws_event("a", HI)[12:96], HI, headers_length=length) for length in (0, 70, 200)],
         [aws_event("a", bytes(2000))],
+        [with_other_prelude_checksum()],
     ],
-    ids=["damaged", "cut", "of other headers", "of a wrong length", "too long"],
+    ids=[
+        "damaged",
+        "cut",
+        "of other headers",
+        "of a wrong length",
+        "too long",
+        "of a wrong checksum inside a right one",
+    ],
 )
 def test_whatever_is_no_message_alike_is_left_to_the_slow_way(others):
     first = aws_event("a", HI)
