@@ -91,8 +91,9 @@ def assert_templates_change_nothing(pieces: list[bytes], dialect: str = "auto", 
 
 def _every_way(pieces: list[bytes], dialect: str, **options: Any) -> tuple[Any, ...]:
     """The events, and the response by all ways to fold."""
-    if b"\n" not in b"".join(pieces):
-        pieces = [b"".join(pieces)]  # pieces without any line end may look like lines that lost theirs
+    body = b"".join(pieces)
+    if b"\n" not in body and b"\r" not in body:
+        pieces = [body]  # pieces without any line end may look like lines that lost theirs
     events, response, _ = outcome(pieces, dialect, True, **options)
     _, quiet, _ = outcome(pieces, dialect, False, **options)
     try:

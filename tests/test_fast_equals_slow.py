@@ -11,8 +11,10 @@ import copy
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
+import zlib
 
 import pytest
 from hypothesis import given
@@ -52,7 +54,7 @@ def recordings():
 
 
 STREAMS = [(name, framed(body)) for name, body in [*cases(), *recordings()] if b"data:" in body or b"\n{" in body]
-BINARY = [(name, body) for name, body in recordings() if body[:1] == b"\x00"]
+BINARY = [(name, body) for name, body in [*recordings(), *cases()] if body[:1] == b"\x00"]
 
 
 # Numbers shrink to nothing useful, but what they make is made again.
@@ -249,6 +251,230 @@ def test_binary_streams_mean_the_same_fast_and_slow(dialect, body):
         assert_templates_change_nothing([body[at : at + size] for at in range(0, len(body), size)], dialect)
 
 
+# Binary messages
+
+
+def messages_in(body):
+    """The headers and the payload of each message, the headers in digits, so that what mutates text can be used."""
+    at, out = 0, []
+    while at + 16 <= len(body):
+        total, headers = struct.unpack_from(">II", body, at)
+        out.append(body[at + 12 : at + 12 + headers].hex().encode() + b" " + body[at + 12 + headers : at + total - 4])
+        at += total
+    return out
+
+
+def message(frame):
+    """The message with these headers and that payload. Whatever else there is stays as it is."""
+    digits, space, payload = frame.partition(b" ")
+    try:
+        block = bytes.fromhex(digits.decode() if space else "?")
+    except ValueError:
+        return frame
+    head = struct.pack(">II", 16 + len(block) + len(payload), len(block))
+    whole = head + struct.pack(">I", zlib.crc32(head)) + block + payload
+    return whole + struct.pack(">I", zlib.crc32(whole))
+
+
+def spoiled(message, rng):
+    """The message with a bit of it turned, or without its end."""
+    at = rng.choice([rng.randrange(len(message)), rng.randrange(12), len(message) - 1])
+    return rng.choice([message[:at] + bytes([message[at] ^ 1 << rng.randrange(8)]) + message[at + 1 :], message[:at]])
+
+
+def padded(frame, rng):
+    """The frame with padding of another length, as Bedrock sends it."""
+    found = payload_in(frame)
+    if found is None or not isinstance(found[1], dict):
+        return frame
+    before, payload, after = found
+    payload["p"] = "abcdefghijklmnopqrstuvwxyz"[: rng.randint(1, 26)]
+    return before + json.dumps(payload, separators=(",", ":")).encode("utf-8", "replace") + after
+
+
+MESSAGES = [(name, messages_in(body)) for name, body in BINARY]
+
+
+@pytest.fixture
+def _soon(monkeypatch):
+    """What happens after many frames happens after a few."""
+    monkeypatch.setattr(_templates, "_NOW_AND_THEN", 5)
+    monkeypatch.setattr(_templates, "_MANY", 7)
+
+
+def mutated_messages(frames, rng):
+    frames = mutated(frames, rng, [*MESSAGES, ("", [b"data: {}\n\n"])])
+    if rng.random() < 0.7:
+        frames = [padded(frame, rng) for frame in frames]
+    out = [message(frame) for frame in frames]
+    if rng.random() < 0.3:
+        at = rng.randrange(len(out))
+        out[at] = spoiled(out[at], rng)
+    return out
+
+
+@pytest.mark.usefixtures("_soon")
+@given(st.sampled_from(MESSAGES), seeds, cuts)
+def test_mutated_messages_mean_the_same_fast_and_slow(stream, rng, places):
+    dialect, frames = stream
+    pieces = mutated_messages(frames, rng)
+    assert_templates_change_nothing(pieces, dialect)
+    body = b"".join(pieces)
+    assert_templates_change_nothing([body], "auto")
+    assert_templates_change_nothing(cut_at(body, places), dialect)
+
+
+@pytest.mark.usefixtures("_soon")
+@given(st.sampled_from(MESSAGES), seeds, st.integers(1, 300))
+def test_small_reads_of_messages_mean_the_same_fast_and_slow(stream, rng, size):
+    dialect, frames = stream
+    body = b"".join(mutated_messages(frames, rng))[: 50 * size]
+    assert_templates_change_nothing([body[at : at + size] for at in range(0, len(body), size)], dialect)
+
+
+@pytest.mark.usefixtures("_soon")
+@given(
+    st.sampled_from(MESSAGES),
+    seeds,
+    st.sampled_from(
+        [
+            {"limits": Limits(frame_bytes=250)},
+            {"limits": Limits(stream_bytes=9_000)},
+            {"limits": Limits(tool_calls=1, parts=3)},
+            {"limits": Limits(json_depth=3)},
+            {"split_think_tags": True},
+            {"cumulative_deltas": True},
+        ]
+    ),
+)
+def test_options_for_messages_mean_the_same_fast_and_slow(stream, rng, options):
+    dialect, frames = stream
+    pieces = mutated_messages(frames, rng)
+    assert_templates_change_nothing(pieces, dialect, **options)
+    body = b"".join(pieces)
+    assert_templates_change_nothing([body], dialect, **options)
+    assert_templates_change_nothing([body[at : at + 100] for at in range(0, len(body), 100)], dialect, **options)
+
+
+@pytest.mark.usefixtures("_soon")
+@given(st.sampled_from(MESSAGES), seeds)
+def test_snapshots_amid_messages_are_the_same_fast_and_slow(stream, rng):
+    dialect, frames = stream
+    pieces = mutated_messages(frames, rng)
+    if rng.random() < 0.7:
+        pieces = cut_at(b"".join(pieces), [rng.randrange(1 << 16) for _ in range(rng.choice([5, 60]))])
+    options = rng.choice([{}, {"policy": Policy(orphans="drop", choices="first")}])
+    assert snapshots(pieces, dialect, **options) == slowly(snapshots, pieces, dialect, **options)
+
+
+def converse(name, **payload):
+    header = b"".join(
+        bytes([len(key)]) + key + b"\x07" + struct.pack(">H", len(value)) + value
+        for key, value in ((b":event-type", name.encode()), (b":message-type", b"event"))
+    )
+    return message(header.hex().encode() + b" " + json.dumps(payload, separators=(",", ":")).encode())
+
+
+def text_messages(count):
+    return [
+        converse("contentBlockDelta", contentBlockIndex=0, delta={"text": f"{n} "}, p="abcdefgh"[: 1 + n % 8])
+        for n in range(count)
+    ]
+
+
+def call_messages(count, calls=8):
+    starts = [{"toolUse": {"toolUseId": f"id{n}", "name": "f"}} for n in range(calls)]
+    return [
+        *[converse("contentBlockStart", contentBlockIndex=n, start=start) for n, start in enumerate(starts)],
+        *[
+            converse(
+                "contentBlockDelta",
+                contentBlockIndex=n % calls,
+                delta={"toolUse": {"input": f"{n} "}},
+                p="abc"[: 1 + n % 3],
+            )
+            for n in range(count)
+        ],
+    ]
+
+
+@pytest.mark.parametrize("frames", [text_messages(3000), call_messages(3000)])
+def test_messages_are_not_read_in_full(frames):
+    """Else the tests above compare one thing with itself. The messages of a read are taken in one go."""
+    assert frames_read_in_full(frames, "bedrock-converse") < 60
+    assert frames_read_in_full([b"".join(frames)], "bedrock-converse", events=False) < 60
+    assert slowly(frames_read_in_full, frames, "bedrock-converse") == len(frames)
+    assert_templates_change_nothing(frames, "bedrock-converse")
+
+
+def test_a_damaged_message_among_many_is_told_and_costs_nothing_before_it():
+    frames = text_messages(900)
+    for at in (1, 2, 12, 100, 101, 102, 200):
+        bad = bytearray(frames[800])
+        bad[-at % len(bad)] ^= 0x20
+        body = b"".join([*frames[:800], bytes(bad), *frames[801:]])
+        for pieces in ([body], [body[at : at + 1000] for at in range(0, len(body), 1000)]):
+            response = chunkfold.fold(iter(pieces), "bedrock-converse")
+            assert response.text == "".join(f"{n} " for n in range(800))
+            assert response.error.type == "corrupt_frame"
+            assert "CRC32 is" in response.error.message
+
+
+def astray(index, text):
+    """A delta to a call that never began, or one without text."""
+    return converse("contentBlockDelta", contentBlockIndex=index, delta={"toolUse": {"input": text}}, p="ab")
+
+
+@pytest.mark.parametrize(
+    "other", [astray(99, "x"), astray(3, ""), astray(-1, "x"), converse("contentBlockStop", p="a")]
+)
+def test_a_message_that_belongs_elsewhere_among_many_is_read_in_full(other):
+    frames = call_messages(2000)
+    frames[1500:1500] = [other] * 3
+    assert_templates_change_nothing([b"".join(frames)], "bedrock-converse")
+    assert_templates_change_nothing(frames, "bedrock-converse")
+
+
+def test_messages_that_are_thrown_away_are_counted():
+    """A diagnostic tells the number of its frame."""
+    thoughts = [
+        converse(
+            "contentBlockDelta",
+            contentBlockIndex=0,
+            delta={"reasoningContent": {"text": f"{n} "}},
+            p="abc"[: 1 + n % 3],
+        )
+        for n in range(500)
+    ]
+    body = b"".join([*thoughts, message(b" {"), *text_messages(500), message(b" {")])
+    for options in ({}, {"policy": Policy(reasoning="drop")}):
+        fast = chunkfold.fold(body, "bedrock-converse", **options)
+        assert [item.frame for item in fast.diagnostics] == [500, 1001]
+        assert fast == slowly(chunkfold.fold, body, "bedrock-converse", **options)
+
+
+def test_events_of_messages_come_with_the_byte_that_ends_them():
+    def seen():
+        loud, quiet = Folder("bedrock-converse"), Folder("bedrock-converse")
+        for byte in b"".join(text_messages(30)):
+            quiet.feed(bytes([byte]), events=False)
+            yield loud.feed(bytes([byte])) and quiet.snapshot().text
+
+    assert list(seen()) == slowly(lambda: list(seen()))
+
+
+def test_what_came_in_messages_before_an_error_is_kept():
+    """Messages are read ahead in passing; an error of the source must not take those with it that came before."""
+
+    def source():
+        yield from text_messages(700)
+        raise ConnectionResetError("gone")
+
+    response = chunkfold.fold(source())
+    assert response.error.exception.args == ("gone",)
+    assert response.text == "".join(f"{n} " for n in range(700))
+
+
 @pytest.mark.parametrize("tail", [b'{"a":1}\n\n', b"\n", b"data: x\n\n", b'data: {"id":"a","choices":[]}\n\n'])
 def test_a_read_that_only_ends_like_a_frame_is_no_frame(tail):
     """Between the known beginning and the known end of a read there must be one frame and not two."""
@@ -288,25 +514,27 @@ def test_small_pieces_may_be_of_several_types():
         chunkfold.fold(iter([*pieces, {"choices": []}]))
 
 
+def events_of(pieces):
+    decoder = Decoder("openai-chat")
+    return [decoder.feed(piece) for piece in pieces] + [decoder.close()]
+
+
 def test_events_of_small_pieces_come_with_the_piece_that_ends_them():
     """The beginning of an event is kept back, but never its end."""
     body = b"".join(chat(f"word {number}") for number in range(9)) + b": ping\nevent: error\ndata: oops\n\n"
     for end in (b"\n", b"\r\n", b"\r"):
         pieces = [bytes([byte]) for byte in body.replace(b"\n", end)]
-        decoder, slow = Decoder("openai-chat"), slowly(Decoder, "openai-chat")
-        for piece in pieces:
-            assert decoder.feed(piece) == slow.feed(piece)
-        assert decoder.close() == slow.close()
+        assert events_of(pieces) == slowly(events_of, pieces)
 
 
 # The fast ways are taken, and can be turned off
 
 
-def frames_read_in_full(frames, dialect="openai-chat"):
+def frames_read_in_full(frames, dialect="openai-chat", events=True):
     """How many of *frames* were read in full."""
     read = []
-    decoder = Decoder(dialect)
-    spoken = type(decoder._dialect)
+    folder = Folder(dialect)
+    spoken = type(folder._decoder._dialect)
     original = spoken.decode
 
     def decode(self, payload, frame):
@@ -316,7 +544,7 @@ def frames_read_in_full(frames, dialect="openai-chat"):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spoken, "decode", decode)
         for frame in frames:
-            decoder.feed(frame)
+            folder.feed(frame, events=events)
     return len(read)
 
 

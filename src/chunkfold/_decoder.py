@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
+    from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.response import Ended
 
 __all__ = ["END", "Decoder"]
@@ -45,6 +46,9 @@ _LONG_READ = 4 << 10
 # How many bytes of those are looked at in one go, at first and at most.
 _FIRST_SPAN, _LAST_SPAN = 2 << 10, 64 << 10
 _LF, _CR = 0x0A, 0x0D
+# What a binary message may begin with, and how long its beginning is.
+_BINARY = (b"\x00", b"\x01")
+_PRELUDE_BYTES = 12
 _EVENT_ENDS = (b"\n\n", b"\n\r\n")
 
 
@@ -96,6 +100,8 @@ class Decoder:
         """The beginning of an event that nothing can be said of yet: kept, so that the framing gets whole events."""
         # The most bytes that are kept; none before the framing is known.
         self.partial_bytes = -1
+        self.partial_needs = 0
+        """Where lengths are told ahead: how many bytes there must be before anything can be said of them."""
         # The name of the frames that the templates were made from.
         self._learned_event = ""
         self._done = False
@@ -189,8 +195,9 @@ class Decoder:
                     found[0].open(accumulator).append(found[1])
                     self._writer.frame += 1
                     return
-            if len(data) > _LONG_READ and self._is_countless and not is_slow():
-                data = self._feed_many(accumulator, data)
+            if (len(data) > _LONG_READ or self._framer.messages is not None) and self._is_countless and not is_slow():
+                take = self._feed_messages if self._may_be_messages(data) else self._feed_many
+                data = take(accumulator, data)
         self._feed_events(accumulator, data)
         if self.partial and not self._is_idle:
             self._feed_events(accumulator, self._ungather())
@@ -202,11 +209,16 @@ class Decoder:
         """
         partial = self.partial
         if partial:
+            if len(partial) + len(data) < self.partial_needs:
+                partial += data
+                return b""
             if _LF not in data and _CR not in data and len(partial) <= self.partial_bytes:
                 partial += data
                 return b""
             data = bytes(partial) + data
             partial.clear()
+            if self.partial_needs:
+                return data
         elif self.partial_bytes < 0 or data.endswith(_EVENT_ENDS) or not (self._is_idle or _ends_event(data)):
             return data
         rest = _unfinished(data)
@@ -261,6 +273,11 @@ class Decoder:
                     accumulator.observe(event)
                     yield event
         return END
+
+    @property
+    def takes_many(self) -> bool:
+        """True if many binary messages in one read are read faster than each in its own."""
+        return self._framer.messages is not None and self._templates.learns and self._is_countless
 
     @property
     def is_ready(self) -> bool:
@@ -331,6 +348,43 @@ class Decoder:
             except StopIteration:
                 return
             self._feed_events(accumulator, piece)
+
+    def _may_be_messages(self, data: bytes) -> bool:
+        """True if *data* begins with a binary message, as far as can be told."""
+        framer = self._framer
+        return data[:1] in _BINARY if framer.reader is None else framer.messages is not None
+
+    def _feed_messages(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
+        """Take binary messages: many in one go where they fit a template, else one by one. What is left is returned."""
+        framer, at, end = self._framer, 0, len(data)
+        while at < end and framer.idle and self._may_cut_messages:
+            if self._templates.is_in_force:
+                at = self._take_messages(accumulator, data, at)
+            stop = at + int.from_bytes(data[at : at + 4])
+            if not at + _PRELUDE_BYTES <= stop < end:
+                break
+            self._feed_events(accumulator, data[at:stop])
+            at = stop
+        return data[at:]
+
+    @property
+    def _may_cut_messages(self) -> bool:
+        """True if it is any use to look at messages one by one."""
+        framer = self._framer
+        if framer.reader is not None and (framer.messages is None or framer.messages.is_over):
+            return False
+        return self._dialect is None or self._templates.learns
+
+    def _take_messages(self, accumulator: StreamAccumulator, data: bytes, at: int) -> int:
+        """Take the messages from *at* on for as long as they fit; where the first one begins that does not."""
+        templates = self._templates
+        alike = templates.alike
+        if alike is None:
+            return at
+        templates.take(accumulator, alike.payloads(data, at))
+        self._writer.frame += templates.taken
+        templates.taken = 0
+        return alike.at
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
         try:
@@ -428,10 +482,13 @@ class Decoder:
         else:
             fresh = reader.idle
             frames = reader.feed(data)
-            # A checksum would have to be computed again, so the whole read is no use where there is one.
-            whole = fresh and len(frames) == 1 and reader.idle and reader.has_plain_reads and self._is_countless
+            messages = self._framer.messages
+            # Of a binary message the beginning varies with the length, so the whole read is no use.
+            whole = fresh and len(frames) == 1 and reader.idle and messages is None and self._is_countless
             self._read = data if whole else None
-            if self.partial_bytes < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
+            if messages is not None:
+                self._keep_message(messages)
+            elif self.partial_bytes < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
                 self._keep_partials()
         for frame in frames:
             self._frame(frame)
@@ -444,6 +501,12 @@ class Decoder:
         if self._spoken and not is_slow():
             cap = self._limits.frame_bytes
             self.partial_bytes = cap if cap is not None else sys.maxsize
+
+    def _keep_message(self, reader: EventStreamFramer) -> None:
+        """Keep the beginning of a binary message: until it is whole it is only added to."""
+        if not reader.idle and self._is_countless and not is_slow():
+            self.partial_needs = reader.need
+            self.partial += reader.release()
 
     def _count(self, size: int) -> int:
         """Count bytes against the cap; how many of them are too many."""
@@ -525,6 +588,10 @@ class Decoder:
             # What is in force was learned before the usage that came now.
             templates.clear()
             self._learned_event = frame.event
+        messages = self._framer.messages
+        if messages is not None and self._is_countless:
+            if templates.alike is None or templates.alike.name != frame.event:
+                templates.alike = messages.alike(frame.event)
         templates.learn(delta, frame.data, self._read, payload)
 
     def _too_deep(self) -> None:

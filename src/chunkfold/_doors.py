@@ -103,7 +103,7 @@ def fold(
                 return folder.close(error)
             if type(piece) is bytes and intake.is_sure:
                 folder.feed(piece, events=False)
-                if folder.is_amid_event and len(piece) < _SMALL and type(pieces) is not _Joined:
+                if len(piece) < _SMALL and type(pieces) is not _Joined and folder.gains_by_joining:
                     pieces = _Joined(pieces)
             else:
                 intake.feed(piece, events=False)

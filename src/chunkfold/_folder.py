@@ -95,9 +95,14 @@ class Folder:
             TypeError: If *data* is none of these, or both kinds are mixed.
         """
         partial = self._decoder.partial
-        if partial and type(data) is bytes and 0x0A not in data and 0x0D not in data:
+        if partial and type(data) is bytes:
             # Amid an event: until its end comes, this is all there is to do.
-            if len(partial) <= self._decoder.partial_bytes:
+            needs = self._decoder.partial_needs
+            if needs:
+                if len(partial) + len(data) < needs:
+                    partial += data
+                    return []
+            elif 0x0A not in data and 0x0D not in data and len(partial) <= self._decoder.partial_bytes:
                 partial += data
                 return []
         if self._response is not None:
@@ -138,6 +143,11 @@ class Folder:
         """True if what came last was the beginning of an event."""
         return bool(self._decoder.partial)
 
+    @property
+    def gains_by_joining(self) -> bool:
+        """True if small pieces are better joined before they are fed, where nobody looks in between."""
+        return self.is_amid_event or self._decoder.takes_many
+
     def rest_of_event(self, pieces: Iterator[Any]) -> Any:
         """
         Take *pieces* for as long as they end nothing of the event that is amid; the first that may is returned, to be
@@ -146,10 +156,13 @@ class Folder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        partial, most = self._decoder.partial, self._decoder.partial_bytes
+        partial, most, needs = self._decoder.partial, self._decoder.partial_bytes, self._decoder.partial_needs
         for piece in pieces:
-            if type(piece) is not bytes or 0x0A in piece or 0x0D in piece or len(partial) > most:
+            if type(piece) is not bytes:
                 return piece
+            if 0x0A in piece or 0x0D in piece or len(partial) > most:
+                if len(partial) + len(piece) >= needs:
+                    return piece
             partial += piece
         raise StopIteration
 
@@ -206,7 +219,9 @@ class Folder:
         from chunkfold._saving import State, pack
 
         self._decoder.settle(self._accumulator)
-        return pack(State(self._decoder, self._accumulator, self._live.asked_for if self._live is not None else None))
+        live = self._live
+        read = (*live.asked_for, live.runs) if live is not None else None
+        return pack(State(self._decoder, self._accumulator, read))
 
     @classmethod
     def restore(cls, data: bytes) -> Self:
@@ -225,10 +240,10 @@ class Folder:
         if state.live is not None:
             from chunkfold._live import Live
 
-            arguments, text, documents = state.live
+            arguments, text, documents, runs = state.live
             depth = state.decoder.limits.json_depth
             folder._live = Live(arguments=arguments, text=text, documents=documents, depth=depth)
-            folder._live.resume(state.accumulator)
+            folder._live.resume(state.accumulator, runs)
         return folder
 
     def close(self, error: BaseException | StreamError | None = None) -> Response:

@@ -103,6 +103,17 @@ class Live:
         """What is read: arguments, text to tell of, documents."""
         return self._arguments, self._text, self._documents
 
+    @property
+    def runs(self) -> list[tuple[int, int, int]]:
+        """Which parts are the same document as another: their choice, their index, and that of its first part."""
+        firsts: dict[int, int] = {}
+        runs = []
+        for (choice, index), reader in self._readers.items():
+            first = firsts.setdefault(id(reader), index)
+            if first != index:
+                runs.append((choice, index, first))
+        return runs
+
     def document(self, choice: int) -> Document | None:
         """The JSON document that a choice's answer text has come to, right or wrong; `None` if no text came."""
         return self._last.get(choice)
@@ -169,10 +180,18 @@ class Live:
         self._feed = reader.feed
         return reader.feed(text)
 
-    def resume(self, accumulator: StreamAccumulator) -> None:
+    def resume(self, accumulator: StreamAccumulator, runs: Iterable[Sequence[int]]) -> None:
         """Read again what *accumulator* holds, in another process. Nothing is told a second time."""
+        firsts = {(choice, index): first for choice, index, first in runs}
+        documents: dict[Key, Document] = {}
+        reader: PartialJSON[Any] | None
         for choice, index, part in accumulator.rows():
-            reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator)
+            if part.kind == "text" and self._documents:
+                first = firsts.get((choice, index), index)
+                reader = self._begin(choice, index, documents.get((choice, first)))
+                documents[choice, first] = self._last[choice]
+            else:
+                reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator)
             if reader is not None:
                 reader.feed(part.text())
                 if part.kind in _CALLS and not part.open:
@@ -198,14 +217,20 @@ class Live:
             accumulator.sink(choice, index).reader = reader
         elif kind == "text" and self._documents:
             document = self._last.get(choice)
-            if document is not None and document.goes_on:
-                document.indices.append(index)
-            else:
-                document = self._last[choice] = Document(choice, index, self._depth, told=self._text)
-            reader = document.reader
+            return self._begin(choice, index, document if document is not None and document.goes_on else None)
         if reader is not None:
             self._readers[choice, index] = reader
         return reader
+
+    def _begin(self, choice: int, index: int, document: Document | None) -> PartialJSON[Any]:
+        """A part of text has begun, which goes on *document* or is a new one."""
+        if document is not None:
+            document.indices.append(index)
+        else:
+            document = Document(choice, index, self._depth, told=self._text)
+        self._last[choice] = document
+        self._readers[choice, index] = document.reader
+        return document.reader
 
     def _replace(self, event: PartReplace, accumulator: StreamAccumulator, out: list[Event]) -> None:
         """A text that only goes on is read on; another one is read, and told, from its beginning."""

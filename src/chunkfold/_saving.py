@@ -72,8 +72,8 @@ class State(NamedTuple):
 
     decoder: Decoder
     accumulator: StreamAccumulator
-    live: tuple[bool, bool, bool] | None
-    """What is read while it comes: arguments, text to tell of, documents. `None`: nothing."""
+    live: tuple[bool, bool, bool, list[tuple[int, int, int]]] | None
+    """What is read while it comes: arguments, text to tell of, documents, see `Live.runs`. `None`: nothing."""
 
 
 def pack(state: State) -> bytes:
@@ -288,7 +288,10 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
     if type(decoder) is not Decoder or type(accumulator) is not StreamAccumulator:
         raise RestoreError("these bytes are not a saved folder")
     _complete(decoder, accumulator, parts)
-    return State(decoder, accumulator, tuple(map(bool, live)) if live is not None else None)  # type: ignore[arg-type]
+    if live is not None:
+        arguments, text, documents, runs = live
+        live = (bool(arguments), bool(text), bool(documents), [(choice, index, first) for choice, index, first in runs])
+    return State(decoder, accumulator, live)
 
 
 _IMMUTABLE: dict[int, Callable[..., Any]] = {

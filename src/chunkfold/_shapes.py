@@ -52,8 +52,8 @@ class Shape:
     """
 
     __slots__ = (
-        "_get_usage", "_holes", "decode", "get", "in_vain", "is_counted", "is_numbered", "is_simple", "is_stateful",
-        "key_count", "lead", "number", "seen", "targets", "trail", "usage",
+        "_get_usage", "_holes", "decode", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
+        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "trail", "usage",
     )  # fmt: skip
 
     def __init__(self, payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool) -> None:
@@ -77,6 +77,7 @@ class Shape:
         # Nothing has to be compared: the text is all that is got.
         self.is_simple = not self._holes
         self.is_counted = [kind for kind, _ in self._holes] == [RISING]
+        self.is_addressed = [kind for kind, _ in self._holes] == [ADDRESS]
         self.is_numbered = any(kind == RISING for kind, _ in self._holes)
         usages = {_usage_path(path, kinds) for path, kind, _ in holes if kind == RUNNING}
         if len(usages) > 1:

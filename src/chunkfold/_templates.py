@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chunkfold._shapes import Shape
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
+    from chunkfold.framing.aws_eventstream import AlikeMessages
 
 __all__ = ["DELTAS", "Heard", "Target", "Templates", "is_slow"]
 
@@ -129,8 +130,8 @@ class Templates:
     __slots__ = (
         "_by_frame", "_by_read", "_calls", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count",
         "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing", "_read_lengths",
-        "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "is_behind",
-        "is_ready", "taken",
+        "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "alike",
+        "is_behind", "is_ready", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -145,6 +146,8 @@ class Templates:
         self._tries = 0
         # How many frames fitted in `follow` and `swallow`; whoever called takes the number and sets it back.
         self.taken = 0
+        self.alike: AlikeMessages | None = None
+        """Where frames are binary messages: what cuts those that may fit."""
         # By part, how many templates were made since one fitted.
         self._in_vain: dict[tuple[int, int], int] = {}
         # How many frames fitted since the last was learned from, and how many times in a row that were few.
@@ -179,7 +182,7 @@ class Templates:
         """True if a read may fit."""
         if dialect is not None and not _IS_SLOW:
             running = () if all_totals else dialect.running_keys
-            named = (dialect.delta_keys, dialect.padding_keys, dialect.rising_keys, running)
+            named = (dialect.delta_keys, dialect.address_keys, dialect.padding_keys, dialect.rising_keys, running)
             self._keys, self._kinds = _varying(*named)
             self._rising = next(iter(dialect.rising_keys), "")
             self._heard = [] if dialect.listens else None
@@ -260,6 +263,8 @@ class Templates:
         if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN) and not self.may_have_totals:
             self._make_template(event, data, read, payload)
         self._probing = False
+        if self.alike is not None:
+            self.is_ready = self.is_in_force
 
     def _keep_beside(self, event: Any) -> None:
         """Text goes to one part at a time, only calls go on beside each other."""
@@ -381,6 +386,9 @@ class Templates:
 
     def find_read(self, read: bytes) -> tuple[Target, str] | None:
         """The same for a whole *read*."""
+        if self.alike is not None:
+            frame = self.alike.payload_of(read)
+            return None if frame is None else self.find(frame)
         if len(read) > self._longest:
             return None
         for length in self._read_lengths:
@@ -465,7 +473,10 @@ class Templates:
             self._failures += 1
         self._known.remove(shape)
         self._shapes = [known for known in self._shapes if known is not shape]
-        self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
+        if self.alike is not None:
+            self.is_ready = self.is_in_force
+        else:
+            self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
 
     def _hear(self, target: Target, text: str, shape: Shape | None = None) -> None:
         """Keep a delta until the dialect is told of it."""
@@ -612,6 +623,50 @@ class Templates:
             self._probe()
         return next(pieces)
 
+    def take(self, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
+        """Take *frames* for as long as they fit; to ask for the next one says that the one before was taken."""
+        for data in frames:
+            found = self.find(data)
+            if found is None:
+                return
+            target, text = found
+            target.open(accumulator).append(text)
+            self.taken += 1
+            if len(self._shapes) == 1 and not self._by_frame and self._is_plain(self._shapes[0]):
+                self._take_alike(self._shapes[0], accumulator, frames)
+                return
+
+    def _is_plain(self, shape: Shape) -> bool:
+        """True if many frames were of *shape*, and nothing has to be noted of them but their texts."""
+        if shape.seen < _NOW_AND_THEN or shape.is_stateful or self._heard is not None:
+            return False
+        if not (shape.is_simple or shape.is_addressed):
+            return False
+        builders = [target.builder for target in shape.targets.values()]
+        if any(builder is None or builder.hidden for builder in builders):
+            return False
+        # What is added is counted by how the parts grow.
+        return len(set(map(id, builders))) == len(builders)
+
+    def _take_alike(self, shape: Shape, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
+        """The loop that most of a long answer goes through whose frames are not reads of their own."""
+        found = map(shape.get, map(shape.decode, frames))
+        targets = shape.targets
+        more = True
+        while more:
+            sinks = {address: target.open(accumulator) for address, target in targets.items()}
+            had = sum(map(len, sinks.values()))
+            try:
+                if shape.is_simple:
+                    sinks[None].extend(takewhile(bool, islice(found, _MANY)))
+                else:
+                    _add_to_each(sinks, islice(found, _MANY))
+            except _BAD:
+                more = False
+            count = sum(map(len, sinks.values())) - had
+            self.taken += count
+            more = more and count == _MANY
+
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """
         Take the frames at the beginning of *data*, which holds many, for as long as they fit one template. Their
@@ -657,7 +712,11 @@ class Templates:
 
 @cache
 def _varying(
-    delta: tuple[str, ...], padding: tuple[str, ...], rising: tuple[str, ...], running: tuple[str, ...]
+    delta: tuple[str, ...],
+    address: tuple[str, ...],
+    padding: tuple[str, ...],
+    rising: tuple[str, ...],
+    running: tuple[str, ...],
 ) -> tuple[tuple[bytes, ...], dict[str, int]]:
     """The keys of deltas, and how fields may vary, as the dialect names them; without the former nothing is learned."""
     from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
@@ -667,9 +726,19 @@ def _varying(
         **dict.fromkeys(padding, PADDING),
         **dict.fromkeys(rising, RISING),
         **dict.fromkeys(running, RUNNING),
-        **dict.fromkeys(("index", "output_index"), ADDRESS),
+        **dict.fromkeys(address, ADDRESS),
     }
     return tuple(b'"%b":' % key.encode() for key in delta), kinds
+
+
+def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -> None:
+    """Add texts where they belong, until one is empty or belongs elsewhere."""
+    get = {address: texts.append for address, texts in sinks.items()}.get
+    for text, address in more:
+        append = get(address)
+        if append is None or not text:
+            return
+        append(text)
 
 
 def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template) -> None:

@@ -169,8 +169,8 @@ class ToolCall(Value, frozen=True, dict=True):
             return self.arguments
         if self.type == "custom":
             return raw or UNSET
-        # The reader of the stream may have gone on since.
-        if reader is None or reader.offset != len(raw):
+        # The reader of the stream may have gone on since, or take its end for that of a number.
+        if reader is None or reader.is_closed or reader.offset != len(raw):
             reader = PartialJSON()
             reader.feed(raw)
         return reader.value

@@ -1,6 +1,7 @@
 """AWS event-stream: messages, exceptions, damage, and the recorded streams."""
 
 import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,89 @@ def test_every_kind_of_header_is_read_however_many_there_are():
     names = [f"kind-{number}" for number in range(100)] * 2 + ["x" * 2000] * 2
     frames = frames_of(b"".join(aws_event(name, b"{}") for name in names))
     assert [frame.event for frame in frames] == names
+
+
+def alike(name="a", frame_bytes=None):
+    """What cuts messages as one that was read before."""
+    framer = Framer(frame_bytes)
+    framer.feed(aws_event("other", b"") + aws_event(name, b"{}"))
+    return framer.reader.alike(name)
+
+
+def test_messages_with_the_same_headers_are_cut_without_reading_them_again():
+    payloads = [b"{}", b"", b"x" * 70, b"{}", b"\0\xff"]
+    data = b"".join(aws_event("a", payload) for payload in payloads)
+    messages = alike()
+    assert list(messages.payloads(b"before" + data, 6)) == payloads
+    assert messages.at == 6 + len(data)
+    assert [messages.payload_of(aws_event("a", payload)) for payload in payloads] == payloads
+
+
+def test_a_name_that_was_no_event_has_no_messages_alike():
+    framer = Framer()
+    headers = {":event-type": "a", ":exception-type": "b", ":message-type": "exception"}
+    framer.feed(aws_message(headers, b"{}"))
+    assert framer.reader.alike("a") is framer.reader.alike("b") is framer.reader.alike("") is None
+
+
+def with_turned_bits():
+    message = aws_event("a", HI)
+    for at in range(len(message)):
+        for bit in range(8):
+            yield message[:at] + bytes([message[at] ^ 1 << bit]) + message[at + 1 :]
+
+
+def with_other_prelude_checksum():
+    data = aws_event("a", HI)
+    data = data[:8] + struct.pack(">I", 1) + data[12:-4]
+    return data + struct.pack(">I", zlib.crc32(data))
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [*with_turned_bits()],
+        [aws_event("a", HI)[:size] for size in range(len(aws_event("a", HI)))],
+        [aws_event("b", HI), aws_event("aa", HI), aws_raw(b"", HI), aws_message({":event-type": "a"}, HI)],
+        [aws_raw(aws_event("a", HI)[12:96], HI, headers_length=length) for length in (0, 70, 200)],
+        [aws_event("a", bytes(2000))],
+        [with_other_prelude_checksum()],
+    ],
+    ids=[
+        "damaged",
+        "cut",
+        "of other headers",
+        "of a wrong length",
+        "too long",
+        "of a wrong checksum inside a right one",
+    ],
+)
+def test_whatever_is_no_message_alike_is_left_to_the_slow_way(others):
+    first = aws_event("a", HI)
+    for known in (False, True):
+        for other in others:
+            messages = alike(frame_bytes=1000)
+            if known:
+                assert list(messages.payloads(first, 0)) == [HI]
+            assert list(messages.payloads(first + other, 0)) == [HI]
+            assert messages.at == len(first)
+            assert (
+                messages.payload_of(other) is messages.payload_of(first[:-1]) is messages.payload_of(first * 2) is None
+            )
+
+
+def test_a_message_after_which_none_was_asked_for_was_not_taken():
+    data = aws_event("a", b"1") + aws_event("a", b"22")
+    messages = alike()
+    payloads = messages.payloads(data, 0)
+    assert next(payloads) == b"1"
+    assert messages.at == 0
+    assert next(payloads) == b"22"
+    assert messages.at == len(aws_event("a", b"1"))
+
+
+def test_beginnings_of_messages_are_not_remembered_without_end():
+    messages = alike()
+    for size in range(3000):
+        assert messages.payload_of(aws_event("a", bytes(size))) == bytes(size)
+    assert len(messages._heads) <= 1024

@@ -50,6 +50,8 @@ class Dialect:
     Keys whose string value is appended as it stands to an open part, whatever else the payload says. Two frames that
     differ in nothing but that string need not both be parsed.
     """
+    address_keys: ClassVar[tuple[str, ...]] = ("index", "output_index")
+    """Keys whose number tells which of several open calls a delta belongs to."""
     padding_keys: ClassVar[tuple[str, ...]] = ()
     """Keys at the top whose text or number says nothing, or nothing new once it was seen, and may vary."""
     rising_keys: ClassVar[tuple[str, ...]] = ()

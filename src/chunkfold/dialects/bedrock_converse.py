@@ -48,6 +48,7 @@ class BedrockConverse(Dialect):
 
     name: ClassVar[str] = "bedrock-converse"
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "input")
+    address_keys: ClassVar[tuple[str, ...]] = ("contentBlockIndex",)
     padding_keys: ClassVar[tuple[str, ...]] = ("p",)
 
     @classmethod

@@ -36,12 +36,14 @@ class Framer:
 
     """
 
-    __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "reader")
+    __slots__ = ("_begun", "_closed", "_frame_bytes", "_head", "messages", "reader")
 
     def __init__(self, frame_bytes: int | None = 64 << 20) -> None:
         self._frame_bytes = frame_bytes
         self.reader: TextFramer | EventStreamFramer | None = None
         """What reads the framing that was found out. It may be fed directly."""
+        self.messages: EventStreamFramer | None = None
+        """The same, if what comes is binary messages."""
         self._head = b""
         """Bytes that do not yet tell what the input is."""
         self._begun = False
@@ -125,5 +127,6 @@ class Framer:
             from chunkfold.framing.aws_eventstream import EventStreamFramer, judge_prelude
 
             if judge_prelude(head):
-                return EventStreamFramer(self._frame_bytes)
+                self.messages = EventStreamFramer(self._frame_bytes)
+                return self.messages
         return TextFramer(self._frame_bytes)

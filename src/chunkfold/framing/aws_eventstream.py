@@ -8,13 +8,18 @@ the place of the next one is a guess, so nothing more is read.
 
 from __future__ import annotations
 
+import sys
 from struct import Struct, error
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import msgspec
 
 from chunkfold.errors import LimitExceeded
 from chunkfold.framing._frame import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["EventStreamFramer", "judge_prelude"]
 
@@ -27,6 +32,8 @@ _MESSAGE_MAX = (24 << 20) + _HEADERS_MAX + _AROUND
 # Blocks of headers that are remembered: more and longer ones than any stream has, and no way to fill the memory.
 _KINDS_MAX = 64
 _BLOCK_MAX = 1024
+# Beginnings of messages that are remembered. Under one block of headers they differ in the length alone.
+_HEADS_MAX = 1024
 
 _prelude = Struct(">III").unpack_from
 _u32 = Struct(">I").unpack_from
@@ -54,9 +61,8 @@ class EventStreamFramer:
 
     framing = "aws-eventstream"
     closed_array = False
-    has_plain_reads = False
 
-    __slots__ = ("_buffer", "_cap", "_kinds", "_need", "_over", "breach", "idle")
+    __slots__ = ("_buffer", "_cap", "_kinds", "breach", "idle", "is_over", "need")
 
     def __init__(self, frame_bytes: int | None) -> None:
         self.breach: LimitExceeded | None = None
@@ -64,43 +70,54 @@ class EventStreamFramer:
         """Whether nothing is half-read."""
         self._cap = frame_bytes
         self._buffer = bytearray()
-        self._need = PRELUDE_BYTES
-        """Bytes that the buffer must hold before it is worth a look."""
-        self._over = False
+        self.need = PRELUDE_BYTES
+        """How many bytes there must be, with those that are half-read, before it is worth a look."""
+        self.is_over = False
+        """Nothing more is read."""
         self._kinds: dict[bytes, dict[str, str]] = {}
         """Headers that were read before: a stream has one block of them for each kind of event."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that *data* completes."""
-        if self._over:
+        if self.is_over:
             return []
         buffer = self._buffer
         if buffer:
             buffer += data
             self.idle = False
-            if len(buffer) < self._need:
+            if len(buffer) < self.need:
                 return []
             data = bytes(buffer)
         out: list[Frame] = []
         pos = self._read(data, out)
         buffer.clear()
-        if not self._over:
+        if not self.is_over:
             buffer += data[pos:]
         self.idle = not buffer
         return out
 
-    def close(self) -> list[Frame]:
-        """What is left of a message that the end of the input cut."""
+    def release(self) -> bytes:
+        """The bytes of the message that is half-read; they are to come again, with what follows them."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         self.idle = True
+        return rest
+
+    def alike(self, name: str) -> AlikeMessages | None:
+        """What cuts the events of that *name*, if there were any."""
+        blocks = [block for block, headers in self._kinds.items() if _event_name(headers) == name]
+        return AlikeMessages(name, blocks[-1], self._cap) if blocks else None
+
+    def close(self) -> list[Frame]:
+        """What is left of a message that the end of the input cut."""
+        rest = self.release()
         return [Frame(rest, cut=True)] if rest else []
 
     def _read(self, data: bytes, out: list[Frame]) -> int:
         """Read all whole messages; the place where the first one begins that is not all there."""
         pos, size = 0, len(data)
         total: int
-        self._need = PRELUDE_BYTES
+        self.need = PRELUDE_BYTES
         while size - pos >= PRELUDE_BYTES:
             total, headers, expected = _prelude(data, pos)
             found = crc32(data[pos : pos + 8])
@@ -110,16 +127,16 @@ class EventStreamFramer:
                 out.append(_corrupt(f"a message of {total} bytes cannot hold {headers} bytes of headers"))
             elif self._cap is not None and total > self._cap:
                 self.breach = LimitExceeded("frame_bytes", total, self._cap)
-                self._over = True
+                self.is_over = True
                 return pos
             elif size - pos < total:
-                self._need = total
+                self.need = total
                 return pos
             else:
                 out.append(self._message(data, pos, pos + total, pos + PRELUDE_BYTES + headers))
             pos += total
             if out[-1].kind == "corrupt":
-                self._over = True
+                self.is_over = True
                 return pos
         return pos
 
@@ -140,6 +157,67 @@ class EventStreamFramer:
         return _frame(headers, data[payload : end - 4])
 
 
+class AlikeMessages:
+    """
+    Cuts messages that have the same headers, and so differ in nothing but their length and their payload.
+
+    The fast way for most of a long stream. Of each message both checksums are proved, but beginnings that were found
+    right are remembered, and a CRC32 may go on where another ended. What is not right is left to the slow way.
+    """
+
+    __slots__ = ("_block", "_cap", "_heads", "at", "name")
+
+    def __init__(self, name: str, block: bytes, cap: int | None) -> None:
+        self.name = name
+        """The name of the events."""
+        self.at = 0
+        """Where `payloads` has come to: behind the last message after which another was asked for."""
+        self._block = block
+        self._cap = sys.maxsize if cap is None else cap
+        # By all that comes before the payload: the length of the message, and the CRC32 so far.
+        self._heads: dict[bytes, tuple[int, int]] = {}
+
+    def payloads(self, data: bytes, at: int) -> Iterator[bytes]:
+        """The payloads of the messages in *data* from *at* on, for as long as they are such, whole and right."""
+        self.at = at
+        heads, size, end = self._heads, PRELUDE_BYTES + len(self._block), len(data)
+        while True:
+            head = data[at : at + size]
+            known = heads.get(head) or self._judge(head)
+            if known is None:
+                return
+            total, running = known
+            payload = data[at + size : at + total - 4]
+            at += total
+            if at > end or crc32(payload, running) != _u32(data, at - 4)[0]:
+                return
+            yield payload
+            self.at = at
+
+    def payload_of(self, read: bytes) -> bytes | None:
+        """The payload of the message that *read* is, if it is one such and no more."""
+        size = PRELUDE_BYTES + len(self._block)
+        head = read[:size]
+        known = self._heads.get(head) or self._judge(head)
+        if known is None or known[0] != len(read):
+            return None
+        payload = read[size:-4]
+        return payload if crc32(payload, known[1]) == _u32(read, known[0] - 4)[0] else None
+
+    def _judge(self, head: bytes) -> tuple[int, int] | None:
+        """What is to be remembered of a message that begins with *head*, if it is one and that is right."""
+        size = PRELUDE_BYTES + len(self._block)
+        if len(head) < size or head[PRELUDE_BYTES:] != self._block:
+            return None
+        total, headers, expected = _prelude(head)
+        if crc32(head[:8]) != expected or headers != len(self._block) or not size + 4 <= total <= self._cap:
+            return None
+        if len(self._heads) >= _HEADS_MAX:
+            self._heads.clear()
+        known = self._heads[head] = (total, crc32(head))
+        return known
+
+
 def _corrupt(what: str) -> Frame:
     return Frame(what.encode(), kind="corrupt")
 
@@ -155,6 +233,11 @@ def _frame(headers: dict[str, str], payload: bytes) -> Frame:
         told = {"code": code, "message": message} | ({"payload": payload.decode("utf-8", "replace")} if payload else {})
         return Frame(msgspec.json.encode(told), code, "exception")
     return Frame(payload, headers.get(":event-type", ""))
+
+
+def _event_name(headers: dict[str, str]) -> str | None:
+    """The name of the events with such headers; `None` if they are no events."""
+    return headers.get(":event-type", "") if headers.get(":message-type", "event") == "event" else None
 
 
 def _headers(block: bytes) -> dict[str, str] | None:

@@ -49,9 +49,6 @@ _CLOSING = b"{]"
 class TextFramer:
     """Cuts text into frames. Never raises for what is in the bytes; a passed limit is left in `breach`."""
 
-    has_plain_reads = True
-    """A read that is one frame holds nothing but it and what separates it from the next."""
-
     __slots__ = (
         "_buffer",
         "_cap",
