@@ -11,7 +11,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from chunkfold import _json, dialects
+from chunkfold._restated import LONG
+from chunkfold._restated import read as read_restated
 from chunkfold._templates import DELTAS, Templates, is_slow
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import Writer
@@ -96,6 +100,8 @@ class Decoder:
         self._span = _FIRST_SPAN
         self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
+        # Where the events go, if they go nowhere else.
+        self._fed: StreamAccumulator | None = None
         self.partial = bytearray()
         """The beginning of an event that nothing can be said of yet: kept, so that the framing gets whole events."""
         # The most bytes that are kept; none before the framing is known.
@@ -147,6 +153,7 @@ class Decoder:
             data = self._gather(data if type(data) is bytes else bytes(data))
             if not data and self._mode == "bytes":
                 return []
+            self._fed = None
             events = self._read_on(data)
             if self.partial and not self._is_idle:
                 events += self._read_on(self._ungather())
@@ -195,6 +202,7 @@ class Decoder:
                     found[0].open(accumulator).append(found[1])
                     self._writer.frame += 1
                     return
+            self._fed = accumulator
             if (len(data) > _LONG_READ or self._framer.messages is not None) and self._is_countless and not is_slow():
                 take = self._feed_messages if self._may_be_messages(data) else self._feed_many
                 data = take(accumulator, data)
@@ -316,6 +324,8 @@ class Decoder:
         """
         blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
         at, end = 0, data.rfind(blank) + len(blank)
+        if data.find(blank) + len(blank) == end:
+            return data  # one long frame
         while at < end and end >= len(blank):
             stop = data.find(blank, at + self._span, end) + len(blank)
             window = data[at : stop if stop >= len(blank) else end]
@@ -602,7 +612,7 @@ class Decoder:
         writer = self._writer
         depth = self._limits.json_depth
         try:
-            payload, forgiven = _json.decode(frame.data, depth)
+            payload, forgiven = self._restated(frame.data) or _json.decode(frame.data, depth)
         except _json.TooDeep as error:
             if depth is None or error.args[0] <= depth:
                 writer.diagnose("frame_too_deep", f"nests {error.args[0]} deep, more than can be read; skipped")
@@ -614,6 +624,19 @@ class Decoder:
         if forgiven is not None and forgiven != "lenient_json":
             writer.diagnose(forgiven, f"a frame of {len(frame.data)} bytes was read leniently")
         return payload, forgiven
+
+    def _restated(self, data: bytes) -> tuple[Any, None] | None:
+        """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
+        fed, depth = self._fed, self._limits.json_depth
+        if fed is None or len(data) < LONG or is_slow():
+            return None
+        texts = [part.text() for _, _, part in fed.rows() if LONG <= part.size() <= len(data)]
+        if not texts or (depth is not None and _json.is_deeper(data, depth)):
+            return None
+        try:
+            return read_restated(data, texts), None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
 
     def _not_json(self, frame: Frame, why: str) -> None:
         writer = self._writer

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     import json
     from collections.abc import Callable, Iterator
 
-__all__ = ["NotJSON", "TooDeep", "decode", "encode", "is_deeper", "is_object", "parse_arguments", "raw_at", "verbatim"]
+__all__ = [
+    "NotJSON", "TooDeep", "decode", "encode", "is_deeper", "is_object", "parse_arguments", "raw_at", "raw_items_at",
+    "verbatim",
+]  # fmt: skip
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
-_children: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 # CPython refuses int() of longer texts (sys.int_info.default_max_str_digits).
 _INT_DIGITS = 4300
@@ -295,11 +298,24 @@ def raw_at(data: bytes, *path: str | int) -> str | None:
     For arguments that a server sends as an object: decoding and encoding again would turn `1.10` into `1.1`.
     """
     try:
-        for step in path:
-            data = bytes(_items(data)[step] if isinstance(step, int) else _children(data)[step])
-        return data.decode()
+        return str(_inner(data, path), "utf-8")
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
         return None
+
+
+def raw_items_at(data: bytes, *path: str | int) -> list[msgspec.Raw]:
+    """The exact JSON text of each item of the list at *path* of a JSON document; none if there is no list."""
+    try:
+        return _items(_inner(data, path))
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
+        return []
+
+
+def _inner(data: bytes | memoryview, path: tuple[str | int, ...]) -> bytes | memoryview:
+    """The JSON text at *path*, in place."""
+    for step in path:
+        data = memoryview(_items(data)[step] if isinstance(step, int) else _children(data)[step])
+    return data
 
 
 def verbatim(text: str) -> msgspec.Raw:

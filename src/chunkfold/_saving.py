@@ -48,7 +48,7 @@ _MODULES = re.compile(
 
 # Fields that are not written, since they can be had again.
 _LEFT_OUT: dict[type, frozenset[str]] = {
-    Decoder: frozenset({"_learned_event", "_read", "_span", "_templates"}),
+    Decoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
     StreamAccumulator: frozenset(
         {"_objection", "_response", "_shown_choices", "_shown_facts", "_shown_order", "_stale"}
     ),

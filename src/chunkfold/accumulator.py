@@ -70,6 +70,9 @@ __all__ = ["StreamAccumulator"]
 _LENIENT = Policy()
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 _MANY = 2048
+# In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
+# a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
+_JOINS = 32
 
 _CALLS = ("tool_call", "server_tool_call")
 _MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
@@ -100,6 +103,17 @@ _DELTA_OF: dict[str, type] = {
     "audio": TextDelta,  # its transcript
     "file": TextDelta,
 }
+
+
+def _joined(chunks: list[str]) -> str:
+    """The chunks as one text, each freed when it is in: in one go all would be there twice for a moment."""
+    size = max(1, len(chunks) // _JOINS)
+    chunks.reverse()
+    text = ""
+    for _ in range(0, len(chunks), size):
+        text += "".join(chunks[: -size - 1 : -1])
+        del chunks[-size:]
+    return text
 
 
 class _Nowhere(list[Any]):
@@ -192,14 +206,19 @@ class _PartBuilder:
         """The text so far. Asking again costs only what has come since."""
         chunks = self.chunks
         if len(chunks) > 1:
-            chunks[:] = ["".join(chunks)]
-        if self.pieces:
-            # CPython lets a text that only one local variable holds grow in place.
+            self.compact()
+            self.chunks = chunks = [_joined(chunks)]
+        elif self.pieces:
+            # In place, as above.
             text = chunks.pop() if chunks else ""
             text += self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
             chunks.append(text)
             self.pieces.clear()
         return chunks[0] if chunks else ""
+
+    def size(self) -> int:
+        """About how many characters or bytes there are: those of the last pieces are not counted."""
+        return sum(map(len, self.chunks))
 
     def compact(self) -> None:
         """Join many small pieces into one."""

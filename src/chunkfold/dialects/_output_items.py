@@ -11,6 +11,7 @@ from chunkfold.parts import Kind
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
+    "has_object_input",
 ]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
@@ -63,6 +64,11 @@ EVENT_FIELDS = frozenset(
         "output_format",
     }
 )  # fmt: skip
+
+
+def has_object_input(kind: str, given: dict[str, Any]) -> bool:
+    """True if the item is a call whose input is not text, so that its exact form is that of the JSON around it."""
+    return kind in CALLS and not any(isinstance(given.get(field), str) for field in CALLS[kind][2] if field in AS_TEXT)
 
 
 class Item(msgspec.Struct, eq=False):

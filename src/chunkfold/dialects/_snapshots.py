@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
-from zlib import crc32
+from zlib import adler32, crc32
 
 import msgspec
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Piece", "Sequence", "news"]
 
-# Pieces of text are joined when there are this many: short strings cost ten times their text in memory.
+# Of more pieces, or of a longer text, no more is kept than the checksum of each stretch.
 _MANY = 2048
+_LONG, _STRETCH = 64 << 10, 16 << 10
 _BLANK: Final[tuple[Any, ...]] = (None, "", [], {})
 # A jump of the numbers that is wider than this is no sequence.
 _JUMP = 10_000
@@ -40,39 +41,63 @@ class Piece(msgspec.Struct, eq=False):
     """Further fields of the part, for the dialect to compare."""
     place: int = 0
     """The how-manieth of its list it is."""
+    # The end of the text, and of what was before it the length and the checksum of each stretch.
     _pieces: list[str] = []
-    _chunks: list[str] = []
+    _stretches: list[tuple[int, int]] = []
     _cited: set[str] = set()
     _has_logprobs: bool = False
 
-    def text(self) -> str:
-        """The text so far; the last delta where each is the whole text."""
-        return self.slot.whole or "".join(self._chunks) + "".join(self._pieces)
+    @property
+    def has_text(self) -> bool:
+        """True if some text has come."""
+        return bool(self._pieces or self._stretches or self.slot.whole)
 
     def delta(self, w: Writer, text: str) -> None:
         """More text."""
         self._pieces.append(text)
         if len(self._pieces) > _MANY:
-            self._chunks.append("".join(self._pieces))
-            self._pieces.clear()
+            self._forget()
         w.delta(self.slot, text)
+        if self.slot.whole:
+            self._pieces.clear()  # each was the whole text
 
     def hear(self, texts: list[str]) -> None:
         """More text, which has been written already."""
         self._pieces += texts
         if len(self._pieces) > _MANY:
-            self._chunks.append("".join(self._pieces))
-            self._pieces.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Whoever takes the events has the text. What may come again is known by its checksum."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        for at in range(0, len(text), _STRETCH):
+            stretch = text[at : at + _STRETCH]
+            self._stretches.append((len(stretch), _checksum(stretch)))
+
+    def _news(self, text: str) -> str | None:
+        """What *text* has more than the text so far; `None` if it does not go on with it."""
+        at, end = 0, self.slot.whole
+        if not end:
+            for size, checksum in self._stretches:
+                stretch = text[at : at + size]
+                if len(stretch) < size or _checksum(stretch) != checksum:
+                    return None
+                at += size
+            end = "".join(self._pieces)
+        return text[at + len(end) :] if text.startswith(end, at) else None
 
     def state(self, w: Writer, text: Any) -> None:
         """The whole text: it confirms, goes on with or replaces what came. Nothing is nothing."""
-        before = self.text()
-        if not isinstance(text, str) or text in ("", before):
+        more = self._news(text) if isinstance(text, str) and text else ""
+        if more == "":
             return
         slot = self.slot
-        self._chunks, self._pieces = [], [text]
-        if text.startswith(before) and not slot.whole and (slot.open or slot.splitter is not None):
-            w.delta(slot, text[len(before) :])
+        self._pieces, self._stretches = [text], []
+        if len(text) > _LONG:
+            self._forget()
+        if more is not None and not slot.whole and (slot.open or slot.splitter is not None):
+            w.delta(slot, more)
         elif slot.splitter is None:
             slot.half, text = "", w.clean(slot, text)
             if slot.kind in CALLS:
@@ -94,6 +119,11 @@ class Piece(msgspec.Struct, eq=False):
         if isinstance(tokens, list) and tokens and not (whole and self._has_logprobs):
             self._has_logprobs = True
             w.logprobs(self.slot.choice, tokens)
+
+
+def _checksum(text: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    return crc32(data) << 32 | adler32(data)
 
 
 class Sequence:

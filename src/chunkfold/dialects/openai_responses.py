@@ -32,6 +32,7 @@ from chunkfold.dialects._output_items import (
     RESULTS,
     TYPES,
     Item,
+    has_object_input,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import word
@@ -131,7 +132,7 @@ class OpenAIResponses(Dialect):
                 for out in item.outputs.values():
                     content += out if isinstance(out, list) else [{name: "".join(out[name]) for name in out}]
                 self.w.update(item.first.slot, extra={"content": content})
-            elif item.kind in CALLS and not item.done and not item.first.text():
+            elif item.kind in CALLS and not item.done and not item.first.has_text:
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
                     self._finish(item, item.given, b"")
@@ -231,9 +232,8 @@ class OpenAIResponses(Dialect):
             taken.add(item.number)
             while waiting.get(kind) and waiting[kind][-1].number in taken:
                 waiting[kind].pop()
-            if texts is None and kind in CALLS:
-                raw = _json.raw_at(frame.data, *path) if isinstance(output, list) else None
-                texts = msgspec.json.decode(raw or "[]", type=list[msgspec.Raw])
+            if texts is None and has_object_input(kind, given):
+                texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
 
     # Items
@@ -390,7 +390,7 @@ class OpenAIResponses(Dialect):
             family, kind, _ = _part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
             piece = self._piece(item, family, kind, _number(payload, sub) or 0)
-            if is_done or not piece.text():
+            if is_done or not piece.has_text:
                 self._take_part(item, part, default, piece)
             if is_done:
                 self._keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
@@ -496,7 +496,7 @@ class OpenAIResponses(Dialect):
         if field in AS_TEXT and not isinstance(value, str):
             form["$form"] = "object"
         self.w.update(slot, extra=news(item.fields, form))
-        if not whole and not item.first.text():
+        if not whole and not item.first.has_text:
             self._begin_input(item, field, value)
         elif whole and value != item.value:
             item.value = value

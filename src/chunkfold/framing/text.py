@@ -254,7 +254,10 @@ class TextFramer:
                 return end + 2
         names = self._names
         if data.startswith(b"data: ", first_end + 1) and data.find(b"\n", first_end + 7) == end:
-            name = names.get(data[:first_end])
+            first = data[:first_end]
+            name = names.get(first)
+            if name is None and first.startswith(b"event: "):
+                name = self._new_name(first)
             if name is not None:
                 out.append(Frame(data[first_end + 7 : end], name))
                 return end + 2
@@ -274,14 +277,19 @@ class TextFramer:
         if not between and block.startswith(b"data:") and _LF not in block:
             self._out.append(Frame(block[5:].removeprefix(b" ")))
         elif between and first.startswith(b"event: ") and _LF not in first and _LF not in value:
-            name = first[7:].decode("utf-8", "replace")
-            if len(self._names) < _NAMES_KEPT:
-                self._names[first] = name
-            self._out.append(Frame(value, name))
+            self._out.append(Frame(value, self._new_name(first)))
         else:
             return False
         self._found("sse")
         return True
+
+    def _new_name(self, line: bytes) -> str:
+        """The name of an event that the line *line* gives."""
+        name = line[7:].decode("utf-8", "replace")
+        if len(self._names) < _NAMES_KEPT:
+            self._names[line] = name
+        self._found("sse")
+        return name
 
     def _block(self, block: bytes) -> bool:
         """Take the lines before a blank line, and that line; false if they may be more than an event."""
