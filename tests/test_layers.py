@@ -16,7 +16,17 @@ ROOT = Path(chunkfold.__file__).parent
 
 # From the bottom to the top. A module imports its own layer and those below it.
 LAYERS = {
-    "basis": {"_version", "_json", "_at_exit", "errors", "partial_json", "_partials", "_restated", "_validation", "_sdk_streams"},
+    "basis": {
+        "_version",
+        "_json",
+        "_at_exit",
+        "errors",
+        "partial_json",
+        "_partials",
+        "_restated",
+        "_validation",
+        "_sdk_streams",
+    },
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},

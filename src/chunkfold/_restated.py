@@ -23,6 +23,7 @@ LONG = 16 << 10
 _STRETCH = 16 << 10
 # How far back a place is looked for where a string can be cut.
 _BACK = 64
+_SECOND_HALVES = (b"dc", b"dd", b"de", b"df")
 _QUOTE, _BACKSLASH, _BRACE, _SQUARE = b'"\\{['
 
 _value: Callable[[Any], Any] = msgspec.json.Decoder().decode
@@ -73,7 +74,7 @@ def _place_to_cut(literal: bytes | memoryview, stop: int) -> int:
     for place in range(stop, stop - _BACK, -1):
         byte = literal[place]
         if byte == _BACKSLASH:
-            if literal[place - 1] != _BACKSLASH and literal[place + 2] not in b"dD":
+            if literal[place - 1] != _BACKSLASH and bytes(literal[place + 2 : place + 4]).lower() not in _SECOND_HALVES:
                 return place
         elif not 0x80 <= byte < 0xC0 and _BACKSLASH not in bytes(literal[place - 5 : place]):
             return place

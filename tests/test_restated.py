@@ -1,0 +1,144 @@
+"""Frames that tell again, whole, what came in pieces."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import chunkfold
+from chunkfold import Folder, _restated, _templates
+from tests.laws import assert_templates_change_nothing
+from tests.streams import sse
+
+ALPHABETS = ["a", "ab ", 'a"', "\\", "é", "漢字", "😀", "a\n", "\x00", "u\\", '😀\\"d', "\ud7ff\ue000", "\u2028 x"]
+
+texts = st.builds(
+    lambda alphabet, seed, size: "".join(random.Random(seed).choices(alphabet, k=size)),
+    st.sampled_from([*ALPHABETS, "".join(ALPHABETS)]),
+    st.integers(0, 99),
+    st.integers(1, 3 * _restated.LONG),
+)
+
+
+@given(texts, st.booleans())
+def test_a_long_string_that_is_known_is_that_object(text, ascii_only):
+    data = json.dumps({"a": [1, {"b": text}], "c": "d"}, ensure_ascii=ascii_only).encode()
+    value = _restated.read(data, ["x", text])
+    assert value == {"a": [1, {"b": text}], "c": "d"}
+    literal = json.dumps(text, ensure_ascii=ascii_only).encode()
+    assert value["a"][1]["b"] is text or len(literal) < _restated.LONG
+
+
+@given(texts, st.integers(0, 1 << 30), st.booleans())
+def test_a_long_string_that_is_not_known_is_read(text, place, ascii_only):
+    at = place % len(text)
+    for other in (text[:at] + "?" + text[at + 1 :], text[:at], text + "?"):
+        data = json.dumps([other], ensure_ascii=ascii_only).encode()
+        assert _restated.read(data, [text]) == [other]
+
+
+@pytest.mark.parametrize("wrong", [b'["%b]', b'{"a":"%b",}', b'["%b\\ud83d"]', b'["%b\xff"]', b'["%b"] 1', b'["%b\n"]'])
+def test_what_is_no_strict_json_is_refused(wrong):
+    with pytest.raises((ValueError, UnicodeDecodeError)):
+        _restated.read(wrong % (b"text " * _restated.LONG), ["text " * _restated.LONG])
+
+
+def responses(deltas, stated, *, rng=None, kind="text"):
+    """A stream of OpenAI Responses in which *stated* is what the later events tell of the text."""
+    number = iter(range(1 << 30))
+    where = {"item_id": "m", "output_index": 0, "content_index": 0}
+
+    def event(kind, **fields):
+        return sse({"type": f"response.{kind}", "sequence_number": next(number), **fields})
+
+    def item(text):
+        if kind == "text":
+            parts = [{"type": "output_text", "text": text, "annotations": []}]
+            return {"id": "m", "type": "message", "role": "assistant", "content": parts}
+        return {"id": "m", "type": "function_call", "call_id": "c", "name": "n", "arguments": text}
+
+    delta, done = ("output_text.delta", "output_text.done") if kind == "text" else (f"{kind}.delta", f"{kind}.done")
+    field = "text" if kind == "text" else "arguments"
+    given_item = {**item(""), **({"content": []} if kind == "text" else {})}
+    yield event("created", response={"id": "r", "object": "response", "output": []})
+    yield event("output_item.added", output_index=0, item=given_item)
+    for text in deltas:
+        yield event(delta, **where, delta=text)
+        if rng is not None and rng.random() < 0.01:
+            yield event("in_progress", response={"id": "r"})
+    yield event(done, **where, **{field: stated[0]})
+    yield event("output_item.done", output_index=0, item=item(stated[1]))
+    yield event(
+        "completed", response={"id": "r", "object": "response", "status": "completed", "output": [item(stated[2])]}
+    )
+
+
+def words(seed, count):
+    rng = random.Random(seed)
+    return [
+        rng.choice([" several words", " words", " é", "\n", ' "so to say"', "漢字", " 😀", "\\"]) for _ in range(count)
+    ]
+
+
+def restatements(text):
+    changed = text[:9000] + "?" + text[9001:]
+    return [text, text, text, changed, text[:-1], text + "?", text[:9000], "", changed[:9000] + "?" + text]
+
+
+@pytest.mark.parametrize("kind", ["text", "function_call_arguments"])
+@pytest.mark.parametrize("seed", range(12))
+def test_long_texts_told_again_mean_the_same_fast_and_slow(kind, seed):
+    rng = random.Random(seed)
+    deltas = words(seed, rng.choice([2100, 5000, 7000]))
+    stated = [rng.choice(restatements("".join(deltas))) for _ in range(3)]
+    frames = list(responses(deltas, stated, rng=rng, kind=kind))
+    assert_templates_change_nothing(frames, "openai-responses")
+    body = b"".join(frames)
+    size = rng.choice([100, 5000, 70_000])
+    assert_templates_change_nothing([body[at : at + size] for at in range(0, len(body), size)], "openai-responses")
+    folder = Folder("openai-responses")
+    for number, frame in enumerate(frames):
+        folder.feed(frame, events=False)
+        if number % 1000 == 999 or number > len(frames) - 3:
+            folder = Folder.restore(folder.save())
+    assert folder.close() == chunkfold.fold(iter(frames), "openai-responses")
+
+
+def test_a_text_told_again_is_not_made_again(monkeypatch):
+    deltas = words(1, 7000)
+    text = "".join(deltas)
+    seen = []
+    read = _restated.read
+
+    def spy(data, texts):
+        value = read(data, texts)
+        if isinstance(value, str) and len(value) == len(text):
+            seen.append(any(value is known for known in texts))
+        return value
+
+    monkeypatch.setattr(_restated, "read", spy)
+    monkeypatch.setattr("chunkfold._decoder.read_restated", spy)
+    assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
+    assert seen == [True] * 3
+    monkeypatch.setattr(_templates, "_IS_SLOW", True)
+    assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
+    assert seen == [True] * 3
+
+
+@pytest.mark.parametrize("kind", ["text", "function_call_arguments"])
+def test_what_is_told_last_stands(kind):
+    deltas = ["word "] * 5000
+    text = "".join(deltas)
+    for stated in restatements(text):
+        response = chunkfold.fold(responses(deltas, [stated] * 3, kind=kind))
+        got = response.text if kind == "text" else response.tool_calls[0].raw_arguments
+        assert got == (stated or text)
+
+
+def test_a_string_that_cannot_be_cut_is_read():
+    text = "a" + "\\" * _restated.LONG
+    assert _restated.read(json.dumps(text).encode(), [text]) == text
