@@ -60,7 +60,7 @@ def _says(literal: bytes | memoryview, text: str) -> bool:
     while at < end:
         stop = end if end - at <= _STRETCH else _place_to_cut(literal, at + _STRETCH)
         try:
-            stretch = _string(b'"%b"' % literal[at:stop])
+            stretch = _string(b'"%b"' % bytes(literal[at:stop]))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False
         if not text.startswith(stretch, told):

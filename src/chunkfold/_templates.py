@@ -28,6 +28,7 @@ from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, Too
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chunkfold._counted import Counted
     from chunkfold._shapes import Shape
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
@@ -101,12 +102,16 @@ class Target:
 
 
 class Heard:
-    """Deltas of frames that were not read in full, in a row to one part; the numbers of the frames rise by one."""
+    """Deltas of frames that were not read in full, in a row; the numbers of the frames rise by one."""
 
-    __slots__ = ("number", "target", "texts")
+    __slots__ = ("number", "runs", "target", "targets", "texts")
 
-    def __init__(self, target: Target, number: int) -> None:
+    def __init__(self, target: Target | None, number: int) -> None:
         self.target = target
+        """Of all of them; `None` if they take turns."""
+        self.targets: list[Target] = []
+        self.runs: list[tuple[Target, list[str]]] = []
+        """Of each of them, if they take turns; and the deltas of each."""
         self.number = number
         """Of the first frame; -1 if they have none."""
         self.texts: list[str] = []
@@ -128,10 +133,10 @@ class Templates:
     """What is in force: templates of one part or of each open call, and shapes of the same."""
 
     __slots__ = (
-        "_by_frame", "_by_read", "_calls", "_dialect", "_failures", "_frame_lengths", "_heard", "_heard_count",
-        "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing", "_read_lengths",
-        "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn", "alike",
-        "is_behind", "is_ready", "taken",
+        "_by_frame", "_by_read", "_calls", "_counted", "_dialect", "_failures", "_frame_lengths", "_heard",
+        "_heard_count", "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing",
+        "_read_lengths", "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn",
+        "alike", "is_behind", "is_ready", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -170,8 +175,9 @@ class Templates:
         self._next_shape = self._failures = 0
         # How many frames were of a shape while there were templates.
         self._stale = 0
-        # The number that the next rising one must pass.
+        # The number that the next rising one must pass, and what is around such numbers where only they and texts vary.
         self._risen = -1
+        self._counted: Counted | None = None
         # What the dialect has not heard, if it listens, and the shape with the latest running totals.
         self._heard: list[Heard] | None = None
         self._heard_count = 0
@@ -220,6 +226,7 @@ class Templates:
                 shape.targets = {}
             self._shapes = []
             self._calls = set()
+            self._counted = None
             self.is_ready = False
 
     def _drop_templates(self) -> None:
@@ -404,16 +411,38 @@ class Templates:
                             self._only = template
                         self._hit(template.target, text)
                         return template.target, text
+        if self._counted is not None:
+            found = self._counted.find(read, self._risen + 1)
+            if found is not None:
+                self._risen += 1
+                if self._heard is not None:
+                    self._hear(found[0], found[1], self._risen)
+                return found
         if self._shapes and read is not self._refused:
             for shape in self._shapes if len(self._shapes) == 1 else self._likely(read):
                 data = shape.frame_in(read)
                 if data is not None:
                     found = shape.fit(data, self._risen)
                     if found is not None:
+                        if shape.is_numbered and shape.seen > _PATIENCE:
+                            self._count(shape, read, data, found)
                         return self._took(shape, found)
                     self._missed(shape)
                     self._refused = read
         return None
+
+    def _count(self, shape: Shape, read: bytes, data: bytes, found: tuple[Target, str]) -> None:
+        """Learn what is around the number and the text of *read*."""
+        counted = self._counted
+        if counted is None:
+            from chunkfold._counted import Counted
+
+            counted = self._counted = Counted(self._rising)
+        if counted.is_worn or shape.is_running:
+            return
+        edges = self._edges(found[1], data)
+        if edges is not None and shape.lead is not None:
+            counted.learn(shape.lead + edges[0], shape.number, edges[1] + shape.trail, found[0])
 
     def _likely(self, read: bytes) -> list[Shape]:
         """The shapes in force; those with as many keys as *read* seems to have come first, since a miss costs more."""
@@ -451,7 +480,7 @@ class Templates:
         if shape.is_stateful:
             self._note(shape)
         if self._heard is not None:
-            self._hear(found[0], found[1], shape)
+            self._hear(found[0], found[1], shape.number)
         return found
 
     def _note(self, shape: Shape) -> None:
@@ -478,12 +507,11 @@ class Templates:
         else:
             self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
 
-    def _hear(self, target: Target, text: str, shape: Shape | None = None) -> None:
+    def _hear(self, target: Target, text: str, number: int = -1) -> None:
         """Keep a delta until the dialect is told of it."""
         heard = self._heard
         assert heard is not None  # noqa: S101 - for the type checker; whoever calls has looked
         last = heard[-1] if heard else None
-        number = shape.number if shape is not None else -1
         if last is None or last.target is not target or (number >= 0 and number != last.number + len(last.texts)):
             last = Heard(target, number)
             heard.append(last)
@@ -521,6 +549,8 @@ class Templates:
         while True:
             if self._only is not None and self._heard is None:
                 piece = self._follow_one(self._only, accumulator, pieces)
+            elif self._counted is not None and self._counted.parts and not self._counted.is_worn:
+                piece = self._follow_counted(self._counted, accumulator, pieces)
             elif not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
                 piece = self._follow_shape(self._shapes[0], accumulator, pieces)
             else:
@@ -666,6 +696,21 @@ class Templates:
             count = sum(map(len, sinks.values())) - had
             self.taken += count
             more = more and count == _MANY
+
+    def _follow_counted(self, counted: Counted, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """The same loop for frames that differ in a number that rises by one, and in whose delta it is."""
+        try:
+            return counted.follow(accumulator, pieces, self._risen + 1, _MANY, self._longest)
+        finally:
+            count = len(counted.texts)
+            if count:
+                self.taken += count
+                if self._heard is not None:
+                    heard = Heard(None if counted.targets else counted.runs[0][0], self._risen + 1)
+                    heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
+                    self._heard.append(heard)
+                    self._has_heard(count)
+                self._risen += count
 
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
+from chunkfold import _json
 from chunkfold.dialects._snapshots import Piece
 from chunkfold.parts import Kind
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
-    "has_object_input",
+    "has_object_input", "input_text",
 ]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
@@ -69,6 +70,14 @@ EVENT_FIELDS = frozenset(
 def has_object_input(kind: str, given: dict[str, Any]) -> bool:
     """True if the item is a call whose input is not text, so that its exact form is that of the JSON around it."""
     return kind in CALLS and not any(isinstance(given.get(field), str) for field in CALLS[kind][2] if field in AS_TEXT)
+
+
+def input_text(field: str, value: Any, data: bytes, *path: str) -> str:
+    """The argument text of an input: text and objects as they are, else an object with the field in it."""
+    if isinstance(value, str) and field not in ("code", "queries"):
+        return value
+    text = (_json.raw_at(data, *path, field) if data else None) or _json.encode(value)
+    return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
 
 
 class Item(msgspec.Struct, eq=False):

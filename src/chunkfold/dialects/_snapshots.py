@@ -6,7 +6,6 @@ events that come again. A snapshot confirms, fills or replaces; it never appends
 from __future__ import annotations
 
 from array import array
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 from zlib import adler32, crc32
 
@@ -18,7 +17,7 @@ from chunkfold.dialects._writer import CALLS
 from chunkfold.parts import CLASSES, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from chunkfold.dialects._writer import Writer
 
@@ -143,8 +142,8 @@ class Sequence:
         # `None` if the numbers tell nothing.
         self._seen: array[int] | None = array("I")
 
-    def hear(self, number: int, told: int, deltas: list[str]) -> None:
-        """Keep what came under *number* and those after it: what has the checksum *told*, with each of *deltas*."""
+    def hear(self, number: int, told: Iterable[int], deltas: list[str]) -> None:
+        """Keep what came under *number* and those after it: what has the checksums *told*, with each of *deltas*."""
         seen = self._seen
         if seen is None:
             return
@@ -154,7 +153,7 @@ class Sequence:
                 self._seen = None
                 return
             seen.extend([0] * ahead)
-        seen.extend(map(crc32, map(str.encode, deltas), repeat(told)))
+        seen.extend(map(crc32, map(str.encode, deltas), told))
 
     def has(self, w: Writer, number: Any, told: str, delta: str = "") -> bool:
         """True if *told* with *delta* came under *number* before; else it is kept as what came."""

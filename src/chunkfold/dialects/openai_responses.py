@@ -11,6 +11,7 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
@@ -33,6 +34,7 @@ from chunkfold.dialects._output_items import (
     TYPES,
     Item,
     has_object_input,
+    input_text,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import word
@@ -112,15 +114,16 @@ class OpenAIResponses(Dialect):
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[int, int] = {}
         for run in heard:
-            piece = self._pieces.get(run.target.index)
-            if piece is not None:
-                piece.hear(run.texts)
+            for target, texts in run.runs if run.target is None else [(run.target, run.texts)]:
+                piece = self._pieces.get(target.index)
+                if piece is not None:
+                    piece.hear(texts)
+                if run.number >= 0 and id(target) not in sums:
+                    text = _told(str(target.payload.get("type")), target.payload)
+                    sums[id(target)] = crc32(text.encode("utf-8", "surrogatepass"))
             if run.number >= 0:
-                told = sums.get(id(run.target))
-                if told is None:
-                    text = _told(str(run.target.payload.get("type")), run.target.payload)
-                    told = sums[id(run.target)] = crc32(text.encode("utf-8", "surrogatepass"))
-                self._sequence.hear(run.number, told, run.texts)
+                targets = map(id, run.targets) if run.target is None else repeat(id(run.target))
+                self._sequence.hear(run.number, map(sums.__getitem__, targets), run.texts)
 
     def done(self) -> None:
         """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""
@@ -500,7 +503,7 @@ class OpenAIResponses(Dialect):
             self._begin_input(item, field, value)
         elif whole and value != item.value:
             item.value = value
-            text = _arguments(field, value, data, *path)
+            text = input_text(field, value, data, *path)
             if given.get("status") == "incomplete" and field not in AS_TEXT and slot.kind == "tool_call":
                 # The limit cut what the model wrote, and the server closed the object: it must not be run.
                 text = text.rstrip().removesuffix("}")
@@ -542,7 +545,7 @@ class OpenAIResponses(Dialect):
             item = self._input_item(payload)
             self._take_call(item, {"name": payload.get("name")}, b"", whole=False)
             is_text = item.kind in OPENINGS
-            whole = _json.encode({**item.rest, field: value}) if is_text else _arguments(field, value, frame.data)
+            whole = _json.encode({**item.rest, field: value}) if is_text else input_text(field, value, frame.data)
             item.first.state(self.w, whole)
 
     def _command(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -632,14 +635,6 @@ def _number(payload: dict[str, Any], key: str) -> int | None:
 def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
     """The list, the kind and the field of a part, by its type or, if it has none, as is usual there."""
     return PARTS.get(word(part.get("type"), default=default), (PARTS[default][0], "unknown", ""))
-
-
-def _arguments(field: str, value: Any, data: bytes, *path: str) -> str:
-    """The argument text of an input: text and objects as they are, else an object with the field in it."""
-    if isinstance(value, str) and field not in ("code", "queries"):
-        return value
-    text = (_json.raw_at(data, *path, field) if data else None) or _json.encode(value)
-    return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
 
 
 def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:

@@ -1,0 +1,165 @@
+"""
+Reads that differ in the text of their delta and in a number that rises by one.
+
+What is around the two is known from a read that was of a shape, so that the next one need not be decoded: with the next
+number in its place it begins with the same bytes and ends with the same bytes, and what is left is one JSON string.
+Between the number and the text stands what tells whose the delta is: calls whose deltas take turns are followed as one.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Counted"]
+
+_BAD = (msgspec.DecodeError, UnicodeDecodeError)
+_read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
+# So many times it may be learned from a read without being of use.
+_PATIENCE = 32
+
+
+class Counted:
+    """What is around the number and the text of reads, for the parts that they bring deltas to."""
+
+    __slots__ = ("_in_vain", "_start", "head", "key", "parts", "runs", "sizes", "tail", "targets", "texts")
+
+    def __init__(self, key: str) -> None:
+        self.key = b'"%b":' % key.encode()
+        self.head = self.tail = b""
+        # By the bytes between number and text, what a delta belongs to; and the lengths of those bytes.
+        self.parts: dict[bytes, Any] = {}
+        self.sizes: tuple[int, ...] = ()
+        # What was followed: the texts, what each belongs to, if that may be several, and the texts of each.
+        self.texts: list[str] = []
+        self.targets: list[Any] = []
+        self.runs: list[tuple[Any, list[str]]] = []
+        self._start = b""
+        self._in_vain = 0
+
+    @property
+    def is_worn(self) -> bool:
+        """True if it is no use to learn more: something else differs from read to read."""
+        return self._in_vain > _PATIENCE + 2 * len(self.parts)
+
+    def learn(self, first: bytes, number: int, last: bytes, target: Any) -> None:
+        """A read had *first* before its text, with *number* in it, and *last* after it."""
+        self._in_vain += 1
+        head, mark, rest = first.partition(self.key)
+        blanks = rest[: len(rest) - len(rest.lstrip(b" "))]
+        head, rest = head + mark + blanks, rest[len(blanks) :]
+        digits = b"%d" % number
+        between = rest.removeprefix(digits)
+        # One field of that name, whose number is spelled as it will be.
+        if not mark or self.key in rest or self.key in last or between == rest or between[:1] != b",":
+            return
+        if (head, last) != (self.head, self.tail) or self._in_vain > _PATIENCE:
+            self.head, self.tail, self.parts = head, last, {}
+        self.parts[between] = target
+        self.sizes = tuple({len(known) for known in self.parts})
+        self._start = self.head.replace(b"%", b"%%") + b"%d"
+
+    def find(self, read: bytes, number: int) -> tuple[Any, str] | None:
+        """What the delta of *read* belongs to, and its text, if its number is *number*."""
+        start, tail = self._start % number if self.parts else b"", self.tail
+        if not self.parts or not read.startswith(start) or not read.endswith(tail):
+            return None
+        at = len(start)
+        for size in self.sizes:
+            target = self.parts.get(read[at : at + size])
+            if target is not None:
+                try:
+                    text = _read_string(read[at + size : len(read) - len(tail)])
+                except _BAD:
+                    return None
+                self._in_vain = 0
+                return (target, text) if text else None
+        return None
+
+    def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
+        """
+        Take *pieces*, at most *most*, for as long as they fit; the first that does not is returned. What was taken is
+        in `texts`, `targets` and `runs`.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        self.texts, self.targets, self.runs = [], [], []
+        sinks = {between: (target.open(accumulator), target) for between, target in self.parts.items()}
+        before = [(target, sink, len(sink)) for sink, target in sinks.values()]
+        if any(target.builder.hidden for target in self.parts.values()):
+            return next(pieces)
+        try:
+            if len(sinks) == 1:
+                return self._follow_one(*sinks.popitem(), pieces, number, most, longest)
+            return self._follow_many(sinks, pieces, number, most, longest)
+        finally:
+            self.runs = [(target, sink[had:]) for target, sink, had in before if len(sink) > had]
+            if self.texts:
+                self._in_vain = 0
+
+    def _follow_one(
+        self, between: bytes, sink: tuple[list[str], Any], pieces: Iterator[Any], number: int, most: int, longest: int
+    ) -> Any:
+        form, tail = self._start + between.replace(b"%", b"%%"), self.tail
+        end, texts, had = -len(tail), sink[0], len(sink[0])
+        append = texts.append
+        try:
+            for piece in islice(pieces, most):
+                start = form % number
+                if type(piece) is not bytes or not piece.startswith(start) or not piece.endswith(tail):
+                    return piece
+                if len(piece) > longest:
+                    return piece
+                try:
+                    text = _read_string(piece[len(start) : end])
+                except _BAD:
+                    return piece
+                if not text:
+                    return piece
+                append(text)
+                number += 1
+        finally:
+            self.texts = texts[had:]
+        if len(self.texts) < most:
+            raise StopIteration
+        return next(pieces)
+
+    def _follow_many(
+        self, sinks: dict[bytes, tuple[list[str], Any]], pieces: Iterator[Any], number: int, most: int, longest: int
+    ) -> Any:
+        form, tail, sizes = self._start, self.tail, self.sizes
+        end, texts = -len(tail), self.texts
+        targets = self.targets
+        find = sinks.get
+        for piece in islice(pieces, most):
+            start = form % number
+            if type(piece) is not bytes or not piece.startswith(start) or not piece.endswith(tail):
+                return piece
+            at = len(start)
+            for size in sizes:
+                sink = find(piece[at : at + size])
+                if sink is not None:
+                    break
+            else:
+                return piece
+            if len(piece) > longest:
+                return piece
+            try:
+                text = _read_string(piece[at + size : end])
+            except _BAD:
+                return piece
+            if not text:
+                return piece
+            sink[0].append(text)
+            texts.append(text)
+            targets.append(sink[1])
+            number += 1
+        if len(texts) < most:
+            raise StopIteration
+        return next(pieces)

@@ -1,0 +1,128 @@
+"""Reads whose number rises by one: followed without decoding, and never further than they are what they seem."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import chunkfold
+from chunkfold import _counted, _templates
+from chunkfold._counted import Counted
+from tests.laws import assert_templates_change_nothing
+from tests.test_fast_equals_slow import frames_read_in_full, slowly
+
+
+def event(kind, number, **fields):
+    payload = {"type": f"response.{kind}", "sequence_number": number, **fields}
+    return f"event: response.{kind}\ndata: {json.dumps(payload, ensure_ascii=False)}\n\n".encode()
+
+
+def calls(count, deltas, rng=None, name="call%d"):
+    """Calls whose deltas take turns."""
+    rng = rng or random.Random(0)
+    frames = [event("created", 0, response={"id": "r", "object": "response", "output": []})]
+    for index in range(count):
+        item = {"id": name % index, "type": "function_call", "call_id": f"c{index}", "name": "f", "arguments": ""}
+        frames.append(event("output_item.added", len(frames), output_index=index, item=item))
+    for _ in range(deltas):
+        index = rng.randrange(count)
+        text = rng.choice(["{", '"a"', ":1", "é", "\\", "100%", "\n", "漢"])
+        where = {"item_id": name % index, "output_index": index}
+        frames.append(event("function_call_arguments.delta", len(frames), **where, delta=text))
+    return frames
+
+
+def disturbed(frames, rng):
+    """Some frames with what must not be taken for one more of the same."""
+    out = []
+    for frame in frames:
+        how = rng.random()
+        if how < 0.01:
+            frame = frame.replace(b'"sequence_number": ', b'"sequence_number": 1')
+        elif how < 0.02:
+            out.append(frame)
+        elif how < 0.03:
+            continue
+        elif how < 0.04:
+            frame = frame.replace(b'"delta": ', b'"delta": "x", "delta": ')
+        elif how < 0.05:
+            frame = frame.replace(b"}\n\n", b', "sequence_number": 3}\n\n')
+        elif how < 0.06:
+            frame = frame.replace(b"}\n\n", b', "obfuscation": "abc"}\n\n')
+        elif how < 0.07:
+            frame = frame.replace(b"}\n\n", b"}\n\n" + frame)
+        elif how < 0.08:
+            frame = frame.replace(b'"delta": "', b'"delta": "\xff')
+        elif how < 0.09:
+            frame = frame.replace(b'"sequence_number": ', b'"sequence_number": 0')
+        elif how < 0.1:
+            frame = b": ping\n\n"
+        elif how < 0.11:
+            frame = frame.replace(b'"delta": "', b'"delta": "", "x": "')
+        out.append(frame)
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+@pytest.mark.parametrize("seed", range(6))
+def test_numbered_reads_mean_the_same_fast_and_slow(seed, count):
+    rng = random.Random(seed)
+    frames = calls(count, 400, rng, rng.choice(["call%d", "%d", "call%09d%%s", "c" * 60 + "%d"]))
+    assert_templates_change_nothing(frames, "openai-responses")
+    assert_templates_change_nothing(disturbed(frames, rng), "openai-responses")
+    options = {"limits": chunkfold.Limits(frame_bytes=len(frames[-1]))}
+    assert_templates_change_nothing(frames, "openai-responses", **options)
+
+
+def test_more_reads_than_are_taken_in_one_go_mean_the_same():
+    frames = calls(2, 3 * _templates._MANY)
+    assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
+    frames = calls(1, 2 * _templates._MANY + 70)
+    assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_an_error_of_the_source_amid_numbered_reads_loses_nothing(count):
+    frames = calls(count, 300)
+
+    def source():
+        yield from frames
+        raise ConnectionResetError
+
+    whole, cut = chunkfold.fold(iter(frames)), chunkfold.fold(source())
+    assert [call.raw_arguments for call in cut.tool_calls] == [call.raw_arguments for call in whole.tool_calls]
+
+
+def test_numbered_reads_are_followed(monkeypatch):
+    taken = []
+    follow = Counted.follow
+
+    def spy(self, *args):
+        try:
+            return follow(self, *args)
+        finally:
+            taken.append(len(self.texts))
+
+    monkeypatch.setattr(_counted.Counted, "follow", spy)
+    for count in (1, 8):
+        taken.clear()
+        frames = calls(count, 1000)
+        chunkfold.fold(iter(frames))
+        assert sum(taken) > 800
+        assert frames_read_in_full(frames, "openai-responses") < 60
+
+
+def test_what_varies_otherwise_is_given_up():
+    frames = calls(1, 500)
+    frames = [frame.replace(b'"item_id": "call0"', b'"item_id": "%d"' % at) for at, frame in enumerate(frames)]
+    assert_templates_change_nothing(frames, "openai-responses")
+    counted = Counted("n")
+    for number in range(50):
+        counted.learn(b'{"n":%d,"id":%d,"text":' % (number, number), number, b"}", None)
+    assert counted.is_worn
+    counted = Counted("n")
+    for first in (b'{"text":', b'{"n":7,"x":{"n":7},"text":', b'{"n":77,"text":'):
+        counted.learn(first, 7, b"}", None)
+        assert not counted.parts
