@@ -52,7 +52,7 @@ class Shape:
     """
 
     __slots__ = (
-        "_get_usage", "_holes", "decode", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
+        "_get_usage", "_holes", "decode", "fixed", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
         "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "trail", "usage",
     )  # fmt: skip
 
@@ -69,13 +69,17 @@ class Shape:
         self.usage: Any = None
         self.key_count = _key_count(payload)
         holes = _holes(payload, text, kinds, has_address=has_address)
-        made = _type_of(payload, (), {path: _TYPES.get(kind, type(value)) for path, kind, value in holes})
+        made = _type_of(payload, (), {path: _hole_type(kind, value) for path, kind, value in holes})
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(made).decode
         compared = [hole for hole in holes if hole[1] not in _FREE]
         self.get: Callable[[Any], Any] = attrgetter(*[_attributes(payload, path) for path, _, _ in compared])
         self._holes = [(kind, value) for _, kind, value in compared[1:]]
         # Nothing has to be compared: the text is all that is got.
         self.is_simple = not self._holes
+        # What has to be found beside the text, if it is nothing but truth values: they cannot be literals of a type.
+        self.fixed = tuple([value for kind, value in self._holes if kind == _EXACT and type(value) is bool])
+        if len(self.fixed) < len(self._holes):
+            self.fixed = ()
         self.is_counted = [kind for kind, _ in self._holes] == [RISING]
         self.is_addressed = [kind for kind, _ in self._holes] == [ADDRESS]
         self.is_numbered = any(kind == RISING for kind, _ in self._holes)
@@ -221,6 +225,11 @@ def _kind(path: Path, value: Any, text: str, kinds: Mapping[str, int], *, has_ad
     if said == ADDRESS and has_address:
         return ADDRESS
     return None if -_INT_MAX < value < _INT_MAX else _EXACT
+
+
+def _hole_type(kind: int, value: Any) -> Any:
+    """The type of what may stand in a hole."""
+    return bool if kind == _EXACT and type(value) is bool else _TYPES.get(kind, type(value))
 
 
 def _usage_path(path: Path, kinds: Mapping[str, int]) -> Path:

@@ -599,7 +599,8 @@ class Templates:
         ((address, target),) = shape.targets.items()
         lead, trail, longest = shape.lead or b"", shape.trail, self._longest
         start, end = len(lead), -len(trail) or None
-        is_simple, is_counted, is_numbered = shape.is_simple, shape.is_counted, shape.is_numbered
+        is_counted, is_numbered, fixed = shape.is_counted, shape.is_numbered, shape.fixed
+        is_simple = shape.is_simple or is_counted or bool(fixed)
         decode, get, read = shape.decode, shape.get, shape.read
         texts = target.open(accumulator)
         if target.builder.hidden or shape.lead is None or shape.seen < _NOW_AND_THEN:
@@ -614,19 +615,24 @@ class Templates:
                 data = piece[start:end]
                 if _LF in data or _CR in data or len(piece) > longest:
                     return piece
-                if is_simple or is_counted:
+                if is_simple:
                     try:
-                        frame = decode(data)
+                        decoded = decode(data)
                     except _BAD:
                         return piece
-                    text = get(frame)
-                    if is_counted:
+                    text = get(decoded)
+                    if fixed:
+                        if text[1:] != fixed:
+                            return piece
+                        text = text[0]
+                    elif is_counted:
                         text, number = text
                         if number != risen + 1:
                             return piece
                         risen = number
                     if not text:
                         return piece
+                    frame = decoded
                 else:
                     found = read(data, risen)
                     if found is None or found[0] != address or (is_numbered and shape.number != risen + 1):
@@ -639,7 +645,7 @@ class Templates:
             count = len(texts) - had
             self.taken += count
             if count and shape.is_running:
-                if is_simple or is_counted:
+                if is_simple:
                     shape.keep_totals(frame)
                 self._note(shape)
             if count and self._heard is not None:

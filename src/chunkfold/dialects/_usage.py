@@ -7,6 +7,7 @@ repeats a number must not be billed twice.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["anthropic_usage", "chat_usage", "count", "merge"]
+__all__ = ["anthropic_usage", "chat_usage", "count", "counts", "merge"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,6 +44,28 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
         if type(value) is int or (isinstance(value, (int, float)) and type(value) is not bool and abs(value) < inf):
             return int(value)
     return None
+
+
+def counts(raw: Mapping[str, Any], names: tuple[tuple[str, ...], ...]) -> list[int | None]:
+    """For each of *names*, which are no paths, what `count` finds."""
+    met = _met(tuple(raw), names)
+    found = [raw[name] if name else None for name in met]
+    if not met or not _COUNTS.issuperset(map(type, found)):
+        return [count(raw, *same) for same in names]
+    return found
+
+
+_COUNTS = frozenset({int, type(None)})
+
+
+@lru_cache(64)
+def _met(keys: tuple[str, ...], names: tuple[tuple[str, ...], ...]) -> tuple[str | None, ...]:
+    """
+    For each of *names*, the one that is there; nothing at all where several are. Running totals have the same keys each
+    time.
+    """
+    met = [[name for name in same if name in keys] for same in names]
+    return tuple(found[0] if found else None for found in met) if all(len(found) < 2 for found in met) else ()
 
 
 def total(given: int | None, *parts: int | None) -> int | None:

@@ -20,7 +20,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import PathValues
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import counts, total
 from chunkfold.dialects._words import finish_reason, is_real
 from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
@@ -572,21 +572,19 @@ def gemini_usage(raw: dict[str, Any]) -> Usage:
     Gemini's usage: thoughts stand beside the tokens of the answer, what tools read beside those of the prompt; cached
     tokens are in the prompt.
     """
-    prompt = count(raw, "promptTokenCount", "prompt_token_count")
-    tools = count(raw, "toolUsePromptTokenCount", "tool_use_prompt_token_count")
-    answer = count(raw, "candidatesTokenCount", "candidates_token_count")
-    thoughts = count(raw, "thoughtsTokenCount", "thoughts_token_count")
-    read, written = total(None, prompt, tools), total(None, answer, thoughts)
-    return Usage(
-        input_tokens=read,
-        output_tokens=written,
-        total_tokens=total(count(raw, "totalTokenCount", "total_token_count"), read, written),
-        cached_input_tokens=count(raw, "cachedContentTokenCount", "cached_content_token_count"),
-        reasoning_tokens=thoughts,
-        raw=raw,
+    prompt, tools, answer, thoughts, whole, cached = counts(raw, _COUNTS)
+    read = prompt if tools is None else total(None, prompt, tools)
+    written = answer if thoughts is None else total(None, answer, thoughts)
+    return Usage(read, written, total(whole, read, written), cached, None, thoughts, raw)
+
+
+_COUNTS = tuple(
+    (name, _snake(name))
+    for name in (
+        "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount",
+        "cachedContentTokenCount",
     )
-
-
+)  # fmt: skip
 METADATA: dict[str, Callable[[Gemini, int, Any, tuple[str | int, ...]], None]] = {
     "finishReason": Gemini._finish,
     "citationMetadata": Gemini._citation,
