@@ -27,7 +27,7 @@ _PATIENCE = 32
 class Counted:
     """What is around the number and the text of reads, for the parts that they bring deltas to."""
 
-    __slots__ = ("_in_vain", "_start", "head", "key", "parts", "runs", "sizes", "tail", "targets", "texts")
+    __slots__ = ("_in_vain", "_only", "_start", "head", "key", "parts", "runs", "sizes", "tail", "targets", "texts")
 
     def __init__(self, key: str) -> None:
         self.key = b'"%b":' % key.encode()
@@ -39,7 +39,9 @@ class Counted:
         self.texts: list[str] = []
         self.targets: list[Any] = []
         self.runs: list[tuple[Any, list[str]]] = []
+        # What a read begins with, its number to be put in: up to its text, if there is one part.
         self._start = b""
+        self._only: Any = None
         self._in_vain = 0
 
     @property
@@ -62,24 +64,39 @@ class Counted:
             self.head, self.tail, self.parts = head, last, {}
         self.parts[between] = target
         self.sizes = tuple({len(known) for known in self.parts})
-        self._start = self.head.replace(b"%", b"%%") + b"%d"
+        self._only = target if len(self.parts) == 1 else None
+        form = (self.head.replace(b"%", b"%%"), b"%d", between.replace(b"%", b"%%"))
+        self._start = b"".join(form if self._only is not None else form[:2])
 
     def find(self, read: bytes, number: int) -> tuple[Any, str] | None:
-        """What the delta of *read* belongs to, and its text, if its number is *number*."""
-        start, tail = self._start % number if self.parts else b"", self.tail
-        if not self.parts or not read.startswith(start) or not read.endswith(tail):
+        """What the delta of *read* belongs to, and its text, if its number is *number* and something was learned."""
+        start, tail = self._start % number, self.tail
+        if self._only is not None:
+            return self._find_only(read, start, tail)
+        if not read.startswith(start) or not read.endswith(tail):
             return None
         at = len(start)
         for size in self.sizes:
             target = self.parts.get(read[at : at + size])
             if target is not None:
                 try:
-                    text = _read_string(read[at + size : len(read) - len(tail)])
+                    text = _read_string(read[at + size : -len(tail)])
                 except _BAD:
                     return None
                 self._in_vain = 0
                 return (target, text) if text else None
         return None
+
+    def _find_only(self, read: bytes, start: bytes, tail: bytes) -> tuple[Any, str] | None:
+        """The same where there is one part, whose bytes before the text are all in *start*."""
+        if not read.startswith(start) or not read.endswith(tail):
+            return None
+        try:
+            text = _read_string(read[len(start) : -len(tail)])
+        except _BAD:
+            return None
+        self._in_vain = 0
+        return (self._only, text) if text else None
 
     def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
         """
@@ -96,18 +113,16 @@ class Counted:
             return next(pieces)
         try:
             if len(sinks) == 1:
-                return self._follow_one(*sinks.popitem(), pieces, number, most, longest)
+                return self._follow_one(before[0][1], pieces, number, most, longest)
             return self._follow_many(sinks, pieces, number, most, longest)
         finally:
             self.runs = [(target, sink[had:]) for target, sink, had in before if len(sink) > had]
             if self.texts:
                 self._in_vain = 0
 
-    def _follow_one(
-        self, between: bytes, sink: tuple[list[str], Any], pieces: Iterator[Any], number: int, most: int, longest: int
-    ) -> Any:
-        form, tail = self._start + between.replace(b"%", b"%%"), self.tail
-        end, texts, had = -len(tail), sink[0], len(sink[0])
+    def _follow_one(self, texts: list[str], pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
+        form, tail = self._start, self.tail
+        end, had = -len(tail), len(texts)
         append = texts.append
         try:
             for piece in islice(pieces, most):

@@ -411,12 +411,14 @@ class Templates:
                             self._only = template
                         self._hit(template.target, text)
                         return template.target, text
-        if self._counted is not None:
-            found = self._counted.find(read, self._risen + 1)
+        counted = self._counted
+        if counted is not None and counted.parts:
+            number = self._risen + 1
+            found = counted.find(read, number)
             if found is not None:
-                self._risen += 1
+                self._risen = number
                 if self._heard is not None:
-                    self._hear(found[0], found[1], self._risen)
+                    self._hear(found[0], found[1], number)
                 return found
         if self._shapes and read is not self._refused:
             for shape in self._shapes if len(self._shapes) == 1 else self._likely(read):
@@ -516,7 +518,10 @@ class Templates:
             last = Heard(target, number)
             heard.append(last)
         last.texts.append(text)
-        self._has_heard(1)
+        self.is_behind = True
+        self._heard_count = count = self._heard_count + 1
+        if count > _MANY:
+            self.catch_up()
 
     def _has_heard(self, count: int) -> None:
         self.is_behind = True
