@@ -76,6 +76,17 @@ def test_numbered_reads_mean_the_same_fast_and_slow(seed, count):
     assert_templates_change_nothing(frames, "openai-responses", **options)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_item_ids_that_take_turns_at_one_index_are_one_call(seed):
+    rng = random.Random(seed)
+    frames = calls(rng.choice([1, 3]), 400, rng)
+    frames = [
+        frame.replace(b'"item_id": "call', b'"item_id": "%bcall' % rng.choice([b"a", b"bc"])) if at > 5 else frame
+        for at, frame in enumerate(frames)
+    ]
+    assert_templates_change_nothing(frames, "openai-responses")
+
+
 def test_more_reads_than_are_taken_in_one_go_mean_the_same():
     frames = calls(2, 3 * _templates._MANY)
     assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
@@ -126,3 +137,20 @@ def test_what_varies_otherwise_is_given_up():
     for first in (b'{"text":', b'{"n":7,"x":{"n":7},"text":', b'{"n":77,"text":'):
         counted.learn(first, 7, b"}", None)
         assert not counted.parts
+
+
+def test_a_call_told_whole_after_its_ids_took_turns_is_confirmed():
+    """Each delta counts once for what was told before, whichever of the two reads it was like."""
+    frames = calls(1, 0)
+    texts = [f"{number} " for number in range(300)]
+    for number, text in enumerate(texts):
+        where = {"item_id": "ab"[number % 2], "output_index": 0}
+        frames.append(event("function_call_arguments.delta", len(frames), **where, delta=text))
+    whole = "".join(texts)
+    frames.append(event("function_call_arguments.done", len(frames), output_index=0, arguments=whole))
+    assert_templates_change_nothing(frames, "openai-responses")
+    folder = chunkfold.Folder("openai-responses")
+    events = [type(one).__name__ for frame in frames for one in folder.feed(frame)]
+    assert "PartReplace" not in events
+    pulled = chunkfold.fold(iter(frames))
+    assert pulled.tool_calls[0].raw_arguments == whole
