@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _templates, dialects
+from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _json, _templates, dialects
 from chunkfold._shapes import Shape
 from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case
 from tests.laws import assert_templates_change_nothing
@@ -225,10 +225,10 @@ def snapshots(pieces, dialect, **options):
         except LimitExceeded as breach:
             return [*seen, str(breach)]
         if number % 7 == 3:
-            seen.append([json.loads(folder.snapshot().to_json()) for folder in folders])
+            seen.append([_json.decode(folder.snapshot().to_json().encode())[0] for folder in folders])
         if number % 50 == 33:
             folders[1] = Folder.restore(folders[1].save())
-    seen.append([json.loads(folder.close().to_json()) for folder in folders])
+    seen.append([_json.decode(folder.close().to_json().encode())[0] for folder in folders])
     assert all(one == two for one, two in seen)
     return seen
 

@@ -100,7 +100,7 @@ class BedrockConverse(Dialect):
         elif any(value is not None for value in payload.values()):
             # Some SDKs write all members of the union, those that are not there as null.
             name = frame.event or (next(iter(payload)) if len(payload) == 1 else "payload")
-            self.w.unknown(name, payload)
+            self.strange(payload, frame, name)
 
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w

@@ -539,6 +539,8 @@ class OpenAIResponses(Dialect):
         """More of an input, or all of it."""
         field, delta = _INPUTS[payload["type"]][2], payload.get("delta")
         value = payload.get(field)
+        if isinstance(delta, dict) and delta:
+            delta = input_text("delta", delta, frame.data)
         if isinstance(delta, str) and delta:
             self._write_input(self._input_item(payload), delta)
         elif value:
