@@ -135,7 +135,7 @@ def _load(name: str) -> type[Dialect]:
 
 
 # Looked at first, so that most streams load no other dialect.
-_FREQUENT = ("openai-chat", "anthropic-messages")
+_FREQUENT = ("openai-chat", "anthropic-messages", "openai-responses", "gemini", "bedrock-converse")
 
 
 def recognise(payload: Mapping[str, Any], event: str) -> type[Dialect] | None:
