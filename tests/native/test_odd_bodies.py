@@ -101,6 +101,7 @@ CHAT = {
     "a-custom-call": chat({"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "py", "input": "1+1"}}]}),
     "a-signed-call": chat({"tool_calls": [call(extra_content={"google": {"thought_signature": "c2ln"}})]}),
     "the-old-function-call": chat({"content": None, "function_call": {"name": "f", "arguments": "{}"}}),
+    "an-error-in-a-choice": chat({"content": "Hel"}, finish_reason="error", error={"message": "It broke", "code": 502}),
     "no-calls": chat({"content": "x", "tool_calls": []}),
     "citations": chat({"content": "x", "citations": ["https://a.example"], "annotations": []}),
     "annotations-twice-the-same": chat({"content": "x", "annotations": [{"type": "url_citation"}, {"type": "url_citation"}]}),

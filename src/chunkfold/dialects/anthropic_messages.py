@@ -82,6 +82,8 @@ class AnthropicMessages(Dialect):
     def _message_start(self, payload: dict[str, Any], frame: Frame) -> None:
         message = payload.get("message")
         if not isinstance(message, dict):
+            if message:
+                self.w.unknown("message_start", payload)
             message = {}
         if self._started:
             # Proxies repeat it, or splice in a second attempt with another id: what came so far is void.
@@ -106,10 +108,8 @@ class AnthropicMessages(Dialect):
             id=message.get("id"), model=message.get("model"), created=message.get("created"), role=message.get("role")
         )
         self._started = True
-        content = message.get("content")
-        for place, block in enumerate(content if isinstance(content, list) else ()):
-            if isinstance(block, dict):
-                self._stop(self._start(place, block, frame, *path, "content", place))
+        for place, block in w.objects("content", message.get("content")):
+            self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START)
         w.blanks(message, _NESTED)
@@ -233,6 +233,8 @@ class AnthropicMessages(Dialect):
             self.w.usage(delta.get("usage"), anthropic_usage)
             self.w.extras(delta, _DELTA)
             self.w.blanks(delta, ())
+        elif delta:
+            self.w.unknown("message_delta", payload)
         self.w.finish(0, payload.get("stop_reason"))
 
     def _message_stop(self, payload: dict[str, Any], frame: Frame) -> None:

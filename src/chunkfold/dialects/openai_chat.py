@@ -30,7 +30,7 @@ _OBJECTS = frozenset({"chat.completion.chunk", "chat.completion", "chat.completi
 
 # Top-level fields that are read, and transport facts that are nobody's answer.
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation", "p", "x_groq"})
-_CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "usage", "error", "text"})
+_CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "usage", "text"})
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
@@ -101,7 +101,7 @@ class OpenAIChat(Dialect):
         self._usage_seen = False
         # The frame whose reasoning has been taken, since two fields may hold the same.
         self._reasoning_done: Frame | None = None
-        self._executed: dict[int, dict[Any, dict[str, Any]]] = {}
+        self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
         self._beside: list[tuple[str, Any]] = []
@@ -299,9 +299,8 @@ class OpenAIChat(Dialect):
     def _reasoning_details(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
         names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
-        for detail in value if isinstance(value, list) else [value]:
-            if isinstance(detail, dict):
-                self._reasoning_detail(index, detail, names)
+        for _, detail in self.w.objects("reasoning_details", value):
+            self._reasoning_detail(index, detail, names)
 
     def _reasoning_detail(self, index: int, detail: dict[str, Any], names: Any) -> None:
         w = self.w
@@ -385,7 +384,7 @@ class OpenAIChat(Dialect):
         if not inner and not self._is_whole:
             slot = w.current(index, "reasoning")
             if slot is not None:
-                w.update(slot, extra={key: value for key, value in extra.items() if value and key[0] != "$"})
+                w.update(slot, extra={key: value for key, value in extra.items() if value and key[:1] != "$"})
             pieces = []
         for piece in pieces:
             text = piece
@@ -448,15 +447,15 @@ class OpenAIChat(Dialect):
         self.w.append(index, "refusal", value)
 
     def _images(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        for image in value if isinstance(value, list) else [value]:
-            if isinstance(image, dict):
-                self._image_item(index, image, in_content=False)
+        for _, image in self.w.objects("images", value):
+            self._image_item(index, image, in_content=False)
 
     def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Sound in pieces of base64, each decoded by itself, and the words beside it."""
-        if not isinstance(value, dict):
-            return
         w = self.w
+        if not isinstance(value, dict):
+            w.unknown("audio", value)
+            return
         if not any(value.get(key) for key in _AUDIO) and self._is_whole:
             w.extra(("choices", index, "message", "audio"), value)
             return
@@ -486,7 +485,8 @@ class OpenAIChat(Dialect):
         holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
         function = call.get(holder) or {}
         if not isinstance(function, dict):
-            function = {}
+            self.w.unknown("tool_call", call)
+            return
         arguments = function.get("arguments")
         if arguments is None or arguments == "":
             arguments = function.get("input")
@@ -525,10 +525,11 @@ class OpenAIChat(Dialect):
 
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """The single call of before tools, deprecated since 2023: no id, no index."""
-        if isinstance(value, dict):
-            if not value.get("name") and not value.get("arguments"):
-                self.w.extra(("choices", index, "message", "function_call"), value)
-                return
+        if not isinstance(value, dict):
+            self.w.unknown("function_call", value)
+        elif not value.get("name") and not value.get("arguments"):
+            self.w.extra(("choices", index, "message", "function_call"), value)
+        else:
             rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
             self.w.call(
                 index,
@@ -542,10 +543,9 @@ class OpenAIChat(Dialect):
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Groq's tools that the server ran itself: first the call, later the same entry with its output."""
         known = self._executed.setdefault(index, {})
-        for tool in value if isinstance(value, list) else ():
-            if isinstance(tool, dict):
-                number = tool.get("index", len(known))
-                known[number] = {**known.get(number, {}), **tool}
+        for _, tool in self.w.objects("executed_tools", value):
+            number = json_text(tool.get("index", len(known)))
+            known[number] = {**known.get(number, {}), **tool}
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
     def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -650,7 +650,7 @@ def _location(url: Any) -> dict[str, Any]:
         return {}
     if url.startswith("data:"):
         head = url[5:].partition(",")[0].partition(";")[0]
-        return {"media_type": head} if _inline_data(url) is not None and head else {} if head else {"url": url}
+        return {"media_type": head} if head and _inline_data(url) is not None else {"url": url}
     return {"url": url}
 
 

@@ -121,7 +121,8 @@ def body(response: Response) -> dict[str, Any]:
             out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
         out["choices"] = choices
-    add_error(out, response)
+    if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
+        add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])
     return out
 
