@@ -242,5 +242,6 @@ EXTRA: dict[str, Any] = {
     "ended": lambda r: r.ended,
     "created": lambda r: r.created,
     "dialect": lambda r: r.dialect,
+    "error_facts": lambda r: {name: getattr(r.error, name, None) for name in ("status", "retryable", "retry_after")},
     "unknown": lambda r: [part.name for part in _of_kind(r, "unknown")],
 }

@@ -36,6 +36,7 @@ LAYERS = {
         "_observers",
         "_sources",
         "timing",
+        "_http_errors",
         "_doors",
         "_wrap",
         "_prefill",

@@ -753,7 +753,7 @@ def _failed(folder: Folder, opened: Opened, body: bytes) -> Response:
 def _status_error(opened: Opened, body: bytes) -> StreamError:
     """The error of an HTTP response with a status of 400 and over."""
     from chunkfold import _json
-    from chunkfold.dialects._errors import retry_after_seconds, status_error
+    from chunkfold._http_errors import retry_after_seconds, status_error
 
     try:
         said: Any = _json.decode(body)[0]

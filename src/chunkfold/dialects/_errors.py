@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "FINE", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "retry_after_seconds",
-    "status_error",
+    "FINE", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable", "read_error",
+    "seconds",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -196,25 +196,6 @@ _ERROR_BODY = frozenset(
 )  # fmt: skip
 
 
-def status_error(status: int, body: Any, retry_after: float | None = None) -> StreamError:
-    """The error that an HTTP response with *status* (400 and over) and *body* tells."""
-    inner = body
-    if isinstance(body, list) and body:
-        inner = body[0]
-    found = error_in(inner) if isinstance(inner, dict) else None
-    if found is None:
-        found = read_error(inner if isinstance(inner, (dict, str)) else None, raw=body)
-    return StreamError(
-        type=found.type,
-        message=found.message,
-        code=found.code,
-        status=status,
-        retryable=is_retryable((found.type, found.code), status),
-        retry_after=retry_after if retry_after is not None else found.retry_after,
-        raw=body,
-    )
-
-
 def _message_of(error: Mapping[str, Any]) -> str | None:
     for key in ("message", "msg", "error_message", "detail", "reason", "Message", "title"):
         value = error.get(key)
@@ -249,34 +230,17 @@ def _retry_after(error: Mapping[str, Any]) -> float | None:
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
         if isinstance(delay, str) and delay.endswith("s"):
             try:
-                return _seconds(float(delay[:-1]))
+                return seconds(float(delay[:-1]))
             except ValueError:
                 continue
     value = error.get("retry_after")
-    return _seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _seconds(value: float) -> float | None:
+def seconds(value: float) -> float | None:
     """A time that can be waited for. `inf` and numbers of hundreds of digits are none."""
     return float(value) if 0 <= value < 1e9 else None
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def retry_after_seconds(header: str | None, now: float | None = None) -> float | None:
-    """The seconds that a `Retry-After` header asks to wait: a number, or a date. `None` if it says neither."""
-    if header is None:
-        return None
-    try:
-        return _seconds(max(0.0, float(header)))
-    except ValueError:
-        pass
-    import time
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - (time.time() if now is None else now))
-    except (TypeError, ValueError, OverflowError):
-        return None

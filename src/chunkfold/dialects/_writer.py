@@ -893,9 +893,9 @@ class Writer:
 
 
 def _started(extra: Mapping[str, Any] | None, number: Hashable) -> dict[str, Any]:
-    """The extra fields of a call's start; the provider's own number of the call is one of them."""
+    """The extra fields of a call's start; the provider's own number of the call, or what it says instead, is one."""
     out = dict(extra or {})
-    if type(number) is int:
+    if type(number) is int and not out.get("index"):
         out["index"] = number
     return out
 

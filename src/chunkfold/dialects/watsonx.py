@@ -139,7 +139,7 @@ class Watsonx(OpenAIChat):
 
     def _errors(self, payload: dict[str, Any], frame: Frame) -> None:
         if payload["errors"]:
-            self.w.error(error_in(payload) or read_error(payload, raw=payload))
+            self.w.error(error_in(payload) or read_error({"message": payload["errors"], **payload}, raw=payload))
         else:
             self.w.blanks(payload, ())
 

@@ -145,8 +145,11 @@ def choices_of(
 
 
 def is_flat(told: Mapping[str, Any]) -> bool:
-    """True if a payload that told an error is one, and has none in a field."""
-    return not any(key in ("error", "errors", "base_resp") or key.endswith("Exception") for key in told)
+    """True if a payload that told an error is one, and has none in a field but for one that only says so."""
+    return not any(
+        (key in ("error", "errors", "base_resp") and value is not True) or key.endswith("Exception")
+        for key, value in told.items()
+    )
 
 
 def add_unknown(out: dict[str, Any], parts: Iterable[Part]) -> None:
@@ -177,7 +180,7 @@ def add_error(out: dict[str, Any], response: Response, *, flat: bool = False) ->
     told = error_of(response)
     if told is None:
         return
-    if out and "error" in told:
+    if out and told.get("error", True) is not True:
         told = {"error": told["error"]}
     elif out and not flat and is_flat(told):
         told = {"error": told or {"message": None}}

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects._errors import status_error
+from chunkfold._http_errors import status_error
 from chunkfold.resilience._rate_limits import header, retry_after
 from chunkfold.response import Response, StreamError
 

@@ -11,8 +11,8 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from chunkfold._http_errors import retry_after_seconds
 from chunkfold._value import Value
-from chunkfold.dialects._errors import retry_after_seconds
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
