@@ -62,7 +62,10 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("fields of events that are no chunks", "extra", rb'"type": ?"ping"'),
         Drop("events named `error`", "error finish_reason truncated ended", rb"event: error"),
     ),
-    "anthropic": (Drop("whether `message_stop` came", "ended"),),
+    "anthropic": (
+        Drop("whether `message_stop` came", "ended"),
+        Drop("events whose type is not in the payload", EVERYTHING, cases="types-only*"),
+    ),
     "google-genai": (
         Drop("the exact text of arguments, which are objects", "tool_calls parts", rb'"(functionCall|executableCode)"'),
         Drop("exact numbers in streamed arguments, which it makes floats", "tool_calls parts", rb"numberValue"),
@@ -83,13 +86,18 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("log-probabilities", "logprobs", rb'"logprobs"'),
         Drop("`function_call`", "tool_calls parts finish_reason", rb'"function_call"'),
         Drop("errors beside choices", "error finish_reason truncated ended", rb'"error"'),
+        Drop(
+            "pictures, audio, thinking and signatures in forms of other servers",
+            "reasoning parts",
+            cases="pictures-in-odd* audio-in-odd* thinking-items* signature-of-a-text*",
+        ),
     ),
     "cohere": (
         END_MARK,
         Drop(
             "events that its model does not know or that miss a field of it: it leaves them out and logs",
             "text logprobs annotations tool_calls parts extra error finish_reason",
-            cases="*without* *unknown* *thinking-then* *http-body*",
+            cases="*without* *unknown* *thinking-then* *http-body* *empty-object-before* error-event*",
         ),
     ),
     "ollama": (
@@ -112,6 +120,16 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("`reasoning_details`", "reasoning parts", rb'"reasoning'),
         Drop("missing indexes and repeated names of calls, which it changes", "tool_calls parts", rb'"tool_calls"'),
         Drop("finish reasons of the choices after the first", "choices", rb'"index": ?1'),
+        Drop(
+            "pictures, audio and signatures in forms of other servers, and payloads that are no chunks",
+            "parts",
+            cases="pictures-in-odd* audio-in-odd* signature-of-a-text* message-amid*",
+        ),
+        Drop(
+            "a `message` or `text` that comes beside or instead of deltas",
+            "text tool_calls annotations parts",
+            cases="final-message* text-of-the-legacy*",
+        ),
     ),
     "langchain": (
         Drop("the server's id: it puts its own there", "id"),
@@ -126,6 +144,12 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("a whole `message` instead of a delta", EVERYTHING, rb'"message": ?\{'),
         Drop("`function_call`", "tool_calls parts finish_reason", rb'"function_call"'),
         Drop("the kind and number of calls without an id", "tool_calls parts", rb'"tool_calls"'),
+        Drop(
+            "pictures, audio and signatures in forms of other servers, and payloads that are no chunks",
+            "parts",
+            cases="pictures-in-odd* audio-in-odd* signature-of-a-text* message-amid*",
+        ),
+        Drop("errors that come as a chunk or in one", "error finish_reason truncated", cases="error-*"),
         *STAINLESS,
     ),
 }
@@ -146,5 +170,5 @@ RAISES: dict[str, str] = {
     "boto3-converse": "EventStreamError ChecksumMismatch AttributeError",
     "boto3-invoke": "EventStreamError TypeError",
     "litellm": "MidStreamFallbackError ContextWindowExceededError",
-    "langchain": "APIError JSONDecodeError AttributeError",
+    "langchain": "APIError JSONDecodeError AttributeError ValidationError KeyError TypeError ValueError",
 }
