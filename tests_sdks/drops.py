@@ -144,13 +144,13 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("a whole `message` instead of a delta", EVERYTHING, rb'"message": ?\{'),
         Drop("`function_call`", "tool_calls parts finish_reason", rb'"function_call"'),
         Drop("the kind and number of calls without an id", "tool_calls parts", rb'"tool_calls"'),
+        *STAINLESS,
         Drop(
             "pictures, audio and signatures in forms of other servers, and payloads that are no chunks",
             "parts",
             cases="pictures-in-odd* audio-in-odd* signature-of-a-text* message-amid*",
         ),
         Drop("errors that come as a chunk or in one", "error finish_reason truncated", cases="error-*"),
-        *STAINLESS,
     ),
 }
 

@@ -11,7 +11,10 @@ from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
 from tests.native.forms import different
 
 # Cases with fields or shapes that no server sends.
-ODD = ("unknown", "wrong", "odd", "chunks", "exact-arguments", "in-the-last-line", "pictures", "pull", "whole-body")
+ODD = (
+    "unknown", "wrong", "odd", "chunks", "exact-arguments", "in-the-last-line", "pictures", "pull", "whole-body", "is-a-number",
+    "bare-texts",
+)  # fmt: skip
 
 
 def streams(dialect):
