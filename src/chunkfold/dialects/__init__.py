@@ -138,10 +138,16 @@ def _load(name: str) -> type[Dialect]:
 _FREQUENT = ("openai-chat", "anthropic-messages", "openai-responses", "gemini", "bedrock-converse")
 
 
+@cache
+def _in_order() -> tuple[str, ...]:
+    """All names, in the order that they are tried in."""
+    return tuple(sorted(names(), key=lambda name: _FREQUENT.index(name) if name in _FREQUENT else len(_FREQUENT)))
+
+
 def recognise(payload: Mapping[str, Any], event: str) -> type[Dialect] | None:
     """The dialect that *payload* speaks, or `None` if no dialect knows it or it decides nothing."""
     best, surest = None, NO
-    for name in (*[name for name in _FREQUENT if name in names()], *names()):
+    for name in _in_order():
         sure = _load(name).recognise(payload, event)
         if sure == CERTAIN:
             return _load(name)
