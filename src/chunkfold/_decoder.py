@@ -314,8 +314,12 @@ class Decoder:
         try:
             return templates.follow(accumulator, pieces)
         finally:
-            self._writer.frame += templates.taken
-            templates.taken = 0
+            self._count_taken(templates)
+
+    def _count_taken(self, templates: Templates) -> None:
+        """Frames that were taken without being read count too."""
+        self._writer.frame += templates.taken
+        templates.taken = 0
 
     def _feed_many(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
         """
@@ -345,8 +349,7 @@ class Decoder:
         if not templates.is_ready or not self._is_idle:
             return 0
         taken = templates.swallow(accumulator, data)
-        self._writer.frame += templates.taken
-        templates.taken = 0
+        self._count_taken(templates)
         return taken
 
     def _feed_each(self, accumulator: StreamAccumulator, data: bytes, blank: bytes) -> None:
@@ -392,8 +395,7 @@ class Decoder:
         if alike is None:
             return at
         templates.take(accumulator, alike.payloads(data, at))
-        self._writer.frame += templates.taken
-        templates.taken = 0
+        self._count_taken(templates)
         return alike.at
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:

@@ -73,7 +73,7 @@ def is_slow() -> bool:
 class Target:
     """What a delta belongs to."""
 
-    __slots__ = ("builder", "choice", "event", "index", "is_call", "payload")
+    __slots__ = ("builder", "choice", "event", "index", "is_call", "part", "payload")
 
     def __init__(self, event: Any, payload: dict[str, Any]) -> None:
         self.payload = payload
@@ -81,6 +81,7 @@ class Target:
         self.event: Callable[[int, int, str], Event] = type(event)
         self.choice: int = event.choice
         self.index: int = event.index
+        self.part = (self.choice, self.index)
         self.is_call = self.event is ToolArgumentsDelta
         # Where the accumulator keeps the part; looked up once.
         self.builder: Any = None
@@ -312,8 +313,7 @@ class Templates:
         _put(self._by_read, template.read_first, template)
         self._read_lengths = tuple({len(known) for known in self._by_read})
         targets = [known.target for group in self._by_read.values() for known in group]
-        part = (template.target.choice, template.target.index)
-        self._only = template if all((target.choice, target.index) == part for target in targets) else None
+        self._only = template if all(target.part == template.target.part for target in targets) else None
         self.is_ready = True
 
     def _edges(self, text: str, data: bytes) -> tuple[bytes, bytes] | None:
@@ -800,21 +800,13 @@ def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -
 def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template) -> None:
     """Add *template*, instead of one of the same part and the same bytes."""
     group = groups.setdefault(first, [])
-    target = template.target
-    same = (target.choice, target.index)
-    group[:] = [known for known in group if (known.target.choice, known.target.index) != same]
+    group[:] = [known for known in group if known.target.part != template.target.part]
     group.append(template)
 
 
 def _forget_old(groups: dict[bytes, list[_Template]], target: Target) -> None:
     """Make room for a template of that part: bytes that have changed seldom come back."""
-    part = (target.choice, target.index)
-    of_part = [
-        (first, known)
-        for first, group in groups.items()
-        for known in group
-        if (known.target.choice, known.target.index) == part
-    ]
+    of_part = [(first, known) for first, group in groups.items() for known in group if known.target.part == target.part]
     for first, known in of_part[: 1 - _FORMS]:
         groups[first].remove(known)
         if not groups[first]:
