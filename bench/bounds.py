@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +202,7 @@ def memory(n: int) -> None:
         for scenario in ("text", "reasoning", "tool1", "tool8"):
             if protocol == "gemini" and scenario.startswith("tool"):
                 continue
-            pieces = lengthened(protocol, scenario, many)
+            pieces = iter(streams.make(protocol, scenario, many).chunks)
             gc.collect()
             tracemalloc.start()
             start = tracemalloc.get_traced_memory()[0]
@@ -210,11 +210,6 @@ def memory(n: int) -> None:
             peak = tracemalloc.get_traced_memory()[1] - start
             tracemalloc.stop()
             tell(f"{protocol} {scenario}, peak bytes a delta, n = {many:,}", peak / many, 25)
-
-
-def lengthened(protocol: str, scenario: str, n: int) -> Iterator[bytes]:
-    """The events of a stream with *n* deltas, made while they are read, so that they take no memory."""
-    return iter(streams.make(protocol, scenario, n).chunks)
 
 
 def growth(n: int) -> None:

@@ -191,8 +191,7 @@ class Writer:
         self._choices: dict[int, _Choice] = {}
         self._facts: dict[str, Any] = {}
         self._extras: dict[tuple[str | int, ...], Any] = {}
-        # The keys of objects whose blank fields were noted, with their paths.
-        # By path, the keys that were met there.
+        # By path, the keys that were met there: blank fields are noted once.
         self._met: dict[tuple[str | int, ...], dict[str, None]] = {}
         self._usage_raw: dict[str, Any] = {}
         self._usage: Usage | None = None
