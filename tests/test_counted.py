@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -125,17 +126,22 @@ def test_numbered_reads_are_followed(monkeypatch):
         assert frames_read_in_full(frames, "openai-responses") < 60
 
 
+def numbered(number):
+    """All that is asked of a shape."""
+    return SimpleNamespace(number=number)
+
+
 def test_what_varies_otherwise_is_given_up():
     frames = calls(1, 500)
     frames = [frame.replace(b'"item_id": "call0"', b'"item_id": "%d"' % at) for at, frame in enumerate(frames)]
     assert_templates_change_nothing(frames, "openai-responses")
     counted = Counted("n")
     for number in range(50):
-        counted.learn(b'{"n":%d,"id":%d,"text":' % (number, number), number, b"}", None)
+        counted.learn(numbered(number), b"", b'{"n":%d,"id":%d,"text":' % (number, number), b"}", None)
     assert counted.is_worn
     counted = Counted("n")
     for first in (b'{"text":', b'{"n":7,"x":{"n":7},"text":', b'{"n":77,"text":'):
-        counted.learn(first, 7, b"}", None)
+        counted.learn(numbered(7), b"", first, b"}", None)
         assert not counted.parts
 
 

@@ -31,7 +31,7 @@ LAYERS = {
     "framing": {"framing"},
     "dialects": {"dialects"},
     "assembly": {"_judgement", "_shown", "accumulator", "_live"},
-    "composition": {"_counted", "_shapes", "_templates", "_objects", "_decoder", "_saving", "_folder"},
+    "composition": {"_counted", "_totalled", "_shapes", "_templates", "_objects", "_decoder", "_saving", "_folder"},
     "outside": {
         "_observers",
         "_sources",

@@ -16,6 +16,8 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chunkfold._shapes import Shape
+
 __all__ = ["Counted"]
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError)
@@ -49,13 +51,16 @@ class Counted:
         """True if it is no use to learn more: something else differs from read to read."""
         return self._in_vain > _PATIENCE + 2 * len(self.parts)
 
-    def learn(self, first: bytes, number: int, last: bytes, target: Any) -> None:
-        """A read had *first* before its text, with *number* in it, and *last* after it."""
+    def learn(self, shape: Shape, data: bytes, first: bytes, last: bytes, target: Any) -> None:
+        """
+        A read with the frame *data*, the last of that shape, had *first*, with its number, before its text and *last*
+        after it.
+        """
         self._in_vain += 1
         head, mark, rest = first.partition(self.key)
         blanks = rest[: len(rest) - len(rest.lstrip(b" "))]
         head, rest = head + mark + blanks, rest[len(blanks) :]
-        digits = b"%d" % number
+        digits = b"%d" % shape.number
         between = rest.removeprefix(digits)
         # One field of that name, whose number is spelled as it will be.
         if not mark or self.key in rest or self.key in last or between == rest or between[:1] != b",":

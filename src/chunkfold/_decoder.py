@@ -169,7 +169,7 @@ class Decoder:
                 self._writer.frame += 1
                 target, text = found
                 event = target.event(target.choice, target.index, text)
-                if not templates.has_totals:
+                if templates.running is None:
                     return [event]
                 templates.catch_up()
                 return [event, *self._taken()]
@@ -262,24 +262,25 @@ class Decoder:
     def express(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
         """
         The events of *pieces*, one read each and already folded, for as long as templates fit. What is returned is the
-        first piece that does not fit, to be fed, or `END`.
+        first piece that does not fit, to be fed, or `END`. Nothing may be fed in between.
         """
-        templates, writer, reader = self._templates, self._writer, self._framer.reader
+        templates, writer, find = self._templates, self._writer, self._templates.find_read
         for piece in pieces:
-            if type(piece) is not bytes or self.partial or not reader.idle:  # type: ignore[union-attr]
-                return piece
-            found = templates.find_read(piece)
+            found = find(piece) if type(piece) is bytes else None
             if found is None:
                 return piece
             target, text = found
             writer.frame += 1
             target.open(accumulator).append(text)
-            yield target.event(target.choice, target.index, text)
-            if templates.has_totals:
+            event = target.event(target.choice, target.index, text)
+            if templates.running is None:
+                yield event
+            else:
                 templates.catch_up()
-                for event in self._taken():
-                    accumulator.observe(event)
-                    yield event
+                events = self._taken()
+                accumulator.observe_all(events)  # a snapshot after the delta has them
+                yield event
+                yield from events
         return END
 
     @property
@@ -559,7 +560,7 @@ class Decoder:
             if found is not None:
                 target, text = found
                 writer.out.append(target.event(target.choice, target.index, text))
-                if templates.has_totals:
+                if templates.running is not None:
                     templates.catch_up()
                 return
         if templates.is_behind:

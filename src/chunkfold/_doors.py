@@ -365,6 +365,8 @@ class _Events:
         self._over = False
         # Events of pieces that need no full reading, as long as there are such.
         self._express: Generator[Event, None, Any] | None = None
+        # What has ended them: the piece that comes next, the end, or an exception of the source.
+        self._stopped: BaseException | None = None
         remember(self)
 
     def response(self) -> Response:
@@ -460,11 +462,13 @@ class Stream(_Events):
         return self
 
     def __next__(self) -> Event:
-        if self._express is not None and not self._waiting and not self._over:
-            event = self._read()
-            if event is not None:
-                return event
         while True:
+            if self._express is not None and not self._waiting and not self._over:
+                # The way of most events.
+                try:
+                    return next(self._express)
+                except BaseException as stop:  # noqa: BLE001 - it is for `_read` to say what it means
+                    self._express, self._stopped = None, stop
             event = self._take()
             if event is not None:
                 return event
@@ -481,17 +485,7 @@ class Stream(_Events):
             _close_quietly(self._opened)
             return None
         try:
-            if self._express is None:
-                pieces = self._opened.pieces
-                amid = self._folder.is_amid_event and self._may_express()
-                piece = self._folder.rest_of_event(pieces) if amid else next(pieces)
-            else:
-                try:
-                    return next(self._express)
-                except StopIteration as stop:
-                    self._express, piece = None, stop.value
-                if piece is END:
-                    raise StopIteration  # noqa: TRY301 - the source has ended
+            piece = self._next_piece()
         except StopIteration:
             self._finish()
             _close_quietly(self._opened)
@@ -514,6 +508,24 @@ class Stream(_Events):
                 if self._over:
                     _close_quietly(self._opened)
         return None
+
+    def _next_piece(self) -> Any:
+        """
+        The piece to read next.
+
+        Raises:
+            StopIteration: When there are no more; and whatever the source raises.
+        """
+        stopped, self._stopped = self._stopped, None
+        if stopped is None:
+            pieces = self._opened.pieces
+            amid = self._folder.is_amid_event and self._may_express()
+            return self._folder.rest_of_event(pieces) if amid else next(pieces)
+        if not isinstance(stopped, StopIteration):
+            raise stopped
+        if stopped.value is END:
+            raise StopIteration
+        return stopped.value
 
     def text(self) -> Iterator[str]:
         """The answer text alone, piece by piece: what `response().text` will be."""

@@ -28,6 +28,7 @@ _FREE = (PADDING, RUNNING)
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _to_plain: Callable[[Any], Any] = msgspec.to_builtins
+_from_json: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 # Frames with more values are read as they are.
 _MANY = 100
 _INT_MAX = 1 << 63
@@ -53,7 +54,7 @@ class Shape:
 
     __slots__ = (
         "_get_usage", "_holes", "decode", "fixed", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
-        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "trail", "usage",
+        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "trail", "usage", "usage_path",
     )  # fmt: skip
 
     def __init__(self, payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool) -> None:
@@ -64,7 +65,7 @@ class Shape:
         self.trail = b""
         # How many frames were of this shape, and how many in a row were not.
         self.seen = self.in_vain = 0
-        # Of the last frame: its rising number, and what has its running totals.
+        # Of the last frame: its rising number, and what has its running totals: decoded or as JSON.
         self.number = -1
         self.usage: Any = None
         self.key_count = _key_count(payload)
@@ -86,7 +87,8 @@ class Shape:
         usages = {_usage_path(path, kinds) for path, kind, _ in holes if kind == RUNNING}
         if len(usages) > 1:
             raise ValueError("several usages")
-        self._get_usage = attrgetter(_attributes(payload, usages.pop())) if usages else None
+        self.usage_path: Path = usages.pop() if usages else ()
+        self._get_usage = attrgetter(_attributes(payload, self.usage_path)) if self.usage_path else None
         # More has to be noted of a frame than its text.
         self.is_stateful = self.is_numbered or self._get_usage is not None
 
@@ -160,7 +162,7 @@ class Shape:
 
     def totals(self) -> Any:
         """The object with the running totals, as the last frame has it."""
-        return _to_plain(self.usage)
+        return _from_json(self.usage) if type(self.usage) is bytes else _to_plain(self.usage)
 
 
 def _holes(

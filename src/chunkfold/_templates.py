@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from chunkfold._counted import Counted
     from chunkfold._shapes import Shape
+    from chunkfold._totalled import Totalled
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
     from chunkfold.framing.aws_eventstream import AlikeMessages
@@ -136,8 +137,8 @@ class Templates:
     __slots__ = (
         "_by_frame", "_by_read", "_calls", "_counted", "_dialect", "_failures", "_frame_lengths", "_heard",
         "_heard_count", "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing",
-        "_read_lengths", "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn",
-        "alike", "is_behind", "is_ready", "taken",
+        "_read_lengths", "_refused", "_risen", "_rising", "_shapes", "_since", "_stale", "_totalled",
+        "_tries", "_worn", "alike", "is_behind", "is_ready", "running", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -179,10 +180,13 @@ class Templates:
         # The number that the next rising one must pass, and what is around such numbers where only they and texts vary.
         self._risen = -1
         self._counted: Counted | None = None
-        # What the dialect has not heard, if it listens, and the shape with the latest running totals.
+        # What is around texts and totals, where only they vary.
+        self._totalled: Totalled | None = None
+        # What the dialect has not heard, if it listens.
         self._heard: list[Heard] | None = None
         self._heard_count = 0
-        self._running: Shape | None = None
+        self.running: Shape | None = None
+        """The shape of the last frame, if there are totals in it that the dialect has not seen."""
         self.is_behind = False
         """True if the dialect has to catch up."""
         self.is_ready = False
@@ -198,11 +202,6 @@ class Templates:
     def learns(self) -> bool:
         """True if it is any use to tell of deltas."""
         return bool(self._keys)
-
-    @property
-    def has_totals(self) -> bool:
-        """True if there are running totals that the dialect has not seen."""
-        return self._running is not None
 
     @property
     def has_templates(self) -> bool:
@@ -227,7 +226,7 @@ class Templates:
                 shape.targets = {}
             self._shapes = []
             self._calls = set()
-            self._counted = None
+            self._counted = self._totalled = None
             self.is_ready = False
 
     def _drop_templates(self) -> None:
@@ -398,6 +397,12 @@ class Templates:
             return None if frame is None else self.find(frame)
         if len(read) > self._longest:
             return None
+        if self._totalled is not None:
+            found = self._totalled.find(read)
+            if found is not None:
+                if self.running is not self._totalled.shape:
+                    self._note(self._totalled.shape)
+                return found
         for length in self._read_lengths:
             for template in self._by_read.get(read[:length], ()):
                 last = template.read_last
@@ -426,25 +431,33 @@ class Templates:
                 if data is not None:
                     found = shape.fit(data, self._risen)
                     if found is not None:
-                        if shape.is_numbered and shape.seen > _PATIENCE:
-                            self._count(shape, read, data, found)
+                        if shape.is_stateful and shape.seen > _PATIENCE:
+                            self._learn_around(shape, data, found)
                         return self._took(shape, found)
                     self._missed(shape)
                     self._refused = read
         return None
 
-    def _count(self, shape: Shape, read: bytes, data: bytes, found: tuple[Target, str]) -> None:
-        """Learn what is around the number and the text of *read*."""
-        counted = self._counted
-        if counted is None:
-            from chunkfold._counted import Counted
+    def _learn_around(self, shape: Shape, data: bytes, found: tuple[Target, str]) -> None:
+        """Learn what is around the text, and the number or the totals, of a read that held frame *data*."""
+        learner: Counted | Totalled
+        if not shape.is_running:
+            if self._counted is None:
+                from chunkfold._counted import Counted
 
-            counted = self._counted = Counted(self._rising)
-        if counted.is_worn or shape.is_running:
+                self._counted = Counted(self._rising)
+            learner = self._counted
+        elif not shape.is_numbered and self._heard is None:
+            if self._totalled is None:
+                from chunkfold._totalled import Totalled
+
+                self._totalled = Totalled()
+            learner = self._totalled
+        else:
             return
-        edges = self._edges(found[1], data)
+        edges = self._edges(found[1], data) if not learner.is_worn else None
         if edges is not None and shape.lead is not None:
-            counted.learn(shape.lead + edges[0], shape.number, edges[1] + shape.trail, found[0])
+            learner.learn(shape, data, shape.lead + edges[0], edges[1] + shape.trail, found[0])
 
     def _likely(self, read: bytes) -> list[Shape]:
         """The shapes in force; those with as many keys as *read* seems to have come first, since a miss costs more."""
@@ -490,9 +503,9 @@ class Templates:
         if shape.is_numbered:
             self._risen = shape.number
         if shape.is_running:
-            if self._running is not None and self._running is not shape:
+            if self.running is not None and self.running is not shape:
                 self.catch_up()
-            self._running = shape
+            self.running = shape
             self.is_behind = True
 
     def _probe(self) -> None:
@@ -538,8 +551,8 @@ class Templates:
         if self._heard:
             heard, self._heard, self._heard_count = self._heard, [], 0
             dialect.hear(heard)
-        if self._running is not None:
-            shape, self._running = self._running, None
+        if self.running is not None:
+            shape, self.running = self.running, None
             dialect.catch_up(shape.totals())
 
     # Straight into the accumulator, for callers who want no events
@@ -556,6 +569,8 @@ class Templates:
                 piece = self._follow_one(self._only, accumulator, pieces)
             elif self._counted is not None and self._counted.parts and not self._counted.is_worn:
                 piece = self._follow_counted(self._counted, accumulator, pieces)
+            elif self._totalled is not None and self._totalled.is_ready:
+                piece = self._follow_totalled(self._totalled, accumulator, pieces)
             elif not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
                 piece = self._follow_shape(self._shapes[0], accumulator, pieces)
             else:
@@ -722,6 +737,15 @@ class Templates:
                     self._heard.append(heard)
                     self._has_heard(count)
                 self._risen += count
+
+    def _follow_totalled(self, totalled: Totalled, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        """The same loop for frames that differ in running totals too."""
+        try:
+            return totalled.follow(accumulator, pieces, _MANY, self._longest)
+        finally:
+            if totalled.count:
+                self.taken += totalled.count
+                self._note(totalled.shape)
 
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """
