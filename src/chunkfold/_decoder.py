@@ -634,10 +634,10 @@ class Decoder:
         if fed is None or len(data) < LONG or is_slow():
             return None
         texts = [part.text() for _, _, part in fed.rows() if LONG <= part.size() <= len(data)]
-        if not texts or (depth is not None and _json.is_deeper(data, depth)):
+        if not texts:
             return None
         try:
-            return read_restated(data, texts), None
+            return read_restated(data, texts, depth), None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
