@@ -620,7 +620,8 @@ class Templates:
         lead, trail, longest = shape.lead or b"", shape.trail, self._longest
         start, end = len(lead), -len(trail) or None
         is_counted, is_numbered, fixed = shape.is_counted, shape.is_numbered, shape.fixed
-        is_simple = shape.is_simple or is_counted or bool(fixed)
+        is_more = is_counted or bool(fixed)
+        is_simple = shape.is_simple or is_more
         decode, get, read = shape.decode, shape.get, shape.read
         texts = target.open(accumulator)
         if target.builder.hidden or shape.lead is None or shape.seen < _NOW_AND_THEN:
@@ -641,15 +642,16 @@ class Templates:
                     except _BAD:
                         return piece
                     text = get(decoded)
-                    if fixed:
-                        if text[1:] != fixed:
-                            return piece
-                        text = text[0]
-                    elif is_counted:
-                        text, number = text
-                        if number != risen + 1:
-                            return piece
-                        risen = number
+                    if is_more:
+                        if fixed:
+                            if text[1:] != fixed:
+                                return piece
+                            text = text[0]
+                        else:
+                            text, number = text
+                            if number != risen + 1:
+                                return piece
+                            risen = number
                     if not text:
                         return piece
                     frame = decoded
