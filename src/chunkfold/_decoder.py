@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chunkfold import _json, dialects
+from chunkfold._deltas import DELTAS
 from chunkfold._restated import LONG
 from chunkfold._restated import read as read_restated
-from chunkfold._templates import DELTAS, Templates, is_slow
+from chunkfold._templates import Templates, is_slow
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded

@@ -43,7 +43,7 @@ from chunkfold.parts import UnknownPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold._templates import Heard
+    from chunkfold._deltas import Heard
     from chunkfold.dialects._writer import Slot, Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
