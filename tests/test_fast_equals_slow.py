@@ -535,7 +535,7 @@ def frames_read_in_full(frames, dialect="openai-chat", events=True):
     """How many of *frames* were read in full."""
     read = []
     folder = Folder(dialect)
-    spoken = type(folder._decoder._dialect)
+    spoken = type(folder._decoder._payloads.dialect)
     original = spoken.decode
 
     def decode(self, payload, frame):
