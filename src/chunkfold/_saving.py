@@ -28,6 +28,7 @@ from chunkfold._shown import Shown
 from chunkfold._version import __version__
 from chunkfold.accumulator import StreamAccumulator, _ChoiceBuilder, _PartBuilder
 from chunkfold.dialects import Dialect
+from chunkfold.dialects._slots import Table
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import RestoreError
 from chunkfold.limits import Limits
@@ -407,6 +408,7 @@ def _new(cls: type) -> Any:
 
 _MAKERS: dict[type, Callable[[], Any]] = {
     Writer: lambda: Writer(Limits()),
+    Table: lambda: Table(Limits()),
     _PartBuilder: lambda: _PartBuilder("text", []),
 }
 

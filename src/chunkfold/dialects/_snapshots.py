@@ -12,8 +12,9 @@ from zlib import adler32, crc32
 import msgspec
 
 from chunkfold import _json
+from chunkfold.dialects._halves import clean
+from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._words import counted
-from chunkfold.dialects._writer import CALLS
 from chunkfold.parts import CLASSES, ToolCall
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Piece(msgspec.Struct, eq=False):
         if more is not None and not slot.whole and (slot.open or slot.splitter is not None):
             w.delta(slot, more)
         elif slot.splitter is None:
-            slot.half, text = "", w.clean(slot, text)
+            slot.half, text = "", clean(w, slot, text)
             if slot.kind in CALLS:
                 w.replace(slot, ToolCall(raw_arguments=text, server_side=slot.kind == "server_tool_call"))
             else:

@@ -2,12 +2,22 @@
 `<think>` tags in answer text, split on request.
 
 Servers without a reasoning parser leave the model's thinking in the answer between tags, cut anywhere. A tail that may
-become a tag is held back until the next text decides.
+become a tag is held back until the next text decides. A part whose text is split gets its place in the response when
+its first text is known to be text; what is thinking goes to parts of its own.
 """
 
 from __future__ import annotations
 
-__all__ = ["ThinkSplitter"]
+from typing import TYPE_CHECKING
+
+from chunkfold.events import PartStart, ReasoningDelta, TextDelta
+from chunkfold.parts import ReasoningPart
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
+
+__all__ = ["ThinkSplitter", "announce", "close", "write"]
 
 _OPEN, _CLOSE = "<think>", "</think>"
 
@@ -75,3 +85,51 @@ def _tail_that_may_become_a_tag(text: str) -> int:
         return 0
     tail = text[at:]
     return len(tail) if _OPEN.startswith(tail) or _CLOSE.startswith(tail) else 0
+
+
+# Parts whose text is split
+
+
+def announce(w: Writer, slot: Slot) -> None:
+    """Give a part that waited for its first text its place."""
+    state = w.table.choice(slot.choice)
+    slot.index = w.table.new(slot.choice, slot.kind).index
+    slot.open = True
+    state.slots[-1] = state.by_kind[slot.kind][-1] = state.last_other = slot
+    w.out.append(PartStart(slot.choice, slot.index, slot.kind, slot.id))
+
+
+def write(w: Writer, slot: Slot, pieces: list[tuple[str, str]]) -> None:
+    """Write what the splitter gave, each piece to a part of its kind."""
+    for kind, text in pieces:
+        target = slot.target
+        if kind == "thought":
+            if target is not None:
+                w.replace(target, ReasoningPart(text=text))
+                w.table.choice(slot.choice).change_kind(target, "reasoning")
+            continue
+        if target is None and kind == "text":
+            if slot.index < 0:
+                announce(w, slot)
+            slot.target = target = slot
+        elif target is None or target.kind != kind:
+            if target is not None:
+                w.end(target)
+                if target is not slot:
+                    target.open = False
+            target = w.table.new(slot.choice, "reasoning" if kind == "reasoning" else "text")
+            w.out.append(PartStart(slot.choice, target.index, target.kind))
+            slot.target = target
+        w.out.append((ReasoningDelta if kind == "reasoning" else TextDelta)(target.choice, target.index, text))
+
+
+def close(w: Writer, slot: Slot) -> Slot:
+    """Write what was held back; the part that the text went to last is over."""
+    if slot.splitter is not None:
+        write(w, slot, slot.splitter.close())
+    if slot.index < 0 and slot.target is None and slot.has_key:
+        announce(w, slot)
+    slot.open = False
+    slot = slot.target or slot
+    slot.open = False
+    return slot
