@@ -753,6 +753,7 @@ class Decoder:
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
         self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
+        self._writer.cumulative_is_asked = self._cumulative is not None
         self._dialect = dialect(self._writer)
         self.learn_anew()
         if self._done:

@@ -77,6 +77,8 @@ class Writer:
         self.splits_think_tags = split_think_tags
         # What the payload says hangs on more than the text of its delta: no other can be read by its likeness.
         self.singular = False
+        # Whether texts are whole was said by the caller, so that nobody need find it out.
+        self.cumulative_is_asked = False
         self.json_depth = limits.json_depth
         self.table = Table(limits)
         self._name: str | None = None

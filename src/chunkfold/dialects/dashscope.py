@@ -52,7 +52,7 @@ class DashScope(Dialect):
         # The last text of each part as sent, until it is known whether texts are whole or pieces.
         self._last: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
-        self._known = not writer.cumulative
+        self._known = writer.cumulative_is_asked or not writer.cumulative
         self._begun = False
         # The payload is a body that was not streamed.
         self._is_whole = False
