@@ -32,7 +32,8 @@ def clean(w: Writer, slot: Slot, text: str) -> str:
     """*text* as a part may hold it: a half that stands alone becomes U+FFFD; in argument text, JSON, its escape."""
     if _is_whole(text):
         return text
-    w.diagnose("lone_surrogate", "half of a character never found its mate", slot.choice, slot.index)
+    index = (slot.target or slot).index
+    w.diagnose("lone_surrogate", "half of a character never found its mate", slot.choice, index if index >= 0 else None)
     if slot.kind in CALLS:
         return text.encode("utf-8", "backslashreplace").decode()
     return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)

@@ -52,8 +52,9 @@ class Slot:
         # Its further fields as they were stated last.
         self.extra: Mapping[str, Any] | None = None
         self.scanner: ObjectScanner | None = None
+        # Its text is split, and it has no place itself.
         self.splitter: ThinkSplitter | None = None
-        # Where split text goes now; `None` before the first piece.
+        # The part that split text goes to now, `None` before the first piece; of such a part, itself.
         self.target: Slot | None = None
 
 
@@ -61,8 +62,8 @@ class Choice:
     """The slots of one choice, and the ways to find one."""
 
     __slots__ = (
-        "any_id", "by_id", "by_key", "by_kind", "by_number", "current", "finish", "last_call", "last_other", "slots",
-        "wholes",
+        "any_id", "by_id", "by_key", "by_kind", "by_number", "current", "finish", "front", "last_call", "last_other",
+        "slots", "split", "wholes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -78,6 +79,9 @@ class Choice:
         self.current: Slot | None = None
         self.any_id = False
         self.wholes: dict[str, str] = {}
+        # Slots whose text is split, and the last of those without a key.
+        self.split: list[Slot] = []
+        self.front: Slot | None = None
         self.finish: tuple[str, str | None] | None = None
 
     def add(self, slot: Slot) -> None:
@@ -111,11 +115,15 @@ class Choice:
             if slot.kind in CALLS:
                 self.last_call = slot
         for table in (self.by_key, self.by_number, self.by_id):
-            for key in [key for key, slot in table.items() if not 0 <= slot.index < index]:
+            for key in [key for key, slot in table.items() if not 0 <= (slot.target or slot).index < index]:
                 del table[key]  # type: ignore[arg-type]
         self.current = self.slots[-1] if self.slots else None
         self.finish = None
         self.wholes.clear()
+        self.split = [slot for slot in self.split if slot.target is not None and slot.target.index < index]
+        for splitter in [slot.splitter for slot in self.split if slot.splitter is not None]:
+            splitter.parts = [part for part in splitter.parts if part.index < index]
+        self.front = None
 
 
 def _place(slot: Slot) -> int:

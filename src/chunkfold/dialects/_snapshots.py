@@ -14,6 +14,7 @@ import msgspec
 from chunkfold import _json
 from chunkfold.dialects._halves import clean
 from chunkfold.dialects._slots import CALLS
+from chunkfold.dialects._think import restate
 from chunkfold.dialects._words import counted
 from chunkfold.parts import CLASSES, ToolCall
 
@@ -98,7 +99,9 @@ class Piece(msgspec.Struct, eq=False):
             self._forget()
         if more is not None and not slot.whole and (slot.open or slot.splitter is not None):
             w.delta(slot, more)
-        elif slot.splitter is None:
+        elif slot.splitter is not None:
+            restate(w, slot, slot.splitter, text)
+        else:
             slot.half, text = "", clean(w, slot, text)
             if slot.kind in CALLS:
                 w.replace(slot, ToolCall(raw_arguments=text, server_side=slot.kind == "server_tool_call"))

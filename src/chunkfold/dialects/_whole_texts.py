@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.dialects import _halves
+from chunkfold.dialects import _halves, _think
 from chunkfold.dialects._slots import CALLS
 from chunkfold.parts import CLASSES, AudioPart, ToolCall
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["grown", "news", "restate", "restate_call"]
 
 
-def news(w: Writer, state: Choice, kind: str, text: str) -> str:
+def news(w: Writer, choice: int, state: Choice, kind: Kind, text: str) -> str:
     """What the text of *kind* so far has more than the one before; a text that does not go on replaces."""
     before = state.wholes.get(kind, "")
     state.wholes[kind] = text
     if text.startswith(before):
         return text[len(before) :]
-    slot = state.last_of(kind)
-    if slot is None:
-        return text
-    restate(w, slot.choice, state, slot.kind, text)
+    if kind == "text" and state.front is not None and state.front.splitter is not None:
+        _think.restate(w, state.front, state.front.splitter, text)
+    else:
+        restate(w, choice, state, kind, text)
     return ""
 
 
@@ -39,7 +39,9 @@ def grown(w: Writer, slot: Slot, text: str) -> str:
         return text[len(before) :]
     if slot.kind in CALLS:
         restate_call(w, slot, text)
-    elif slot.splitter is None:
+    elif slot.splitter is not None:
+        _think.restate(w, slot, slot.splitter, text)
+    else:
         slot.half, text = "", _halves.clean(w, slot, text)
         part = AudioPart(transcript=text) if slot.kind == "audio" else CLASSES[slot.kind](text=text)
         w.replace(slot, part)
@@ -48,13 +50,15 @@ def grown(w: Writer, slot: Slot, text: str) -> str:
 
 def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str, **start: Any) -> None:
     """Put the whole *text* of *kind* in the place of what was gathered; without anything gathered it is a new part."""
-    slots = [slot for slot in state.by_kind.get(kind, ()) if slot.target is None]
-    if not slots:
-        # Where tags are split, what the text is made of is known from its pieces.
-        if all(slot.target is None for slot in state.slots):
-            w.append(choice, kind, text, **start)
+    front = state.front
+    if kind == "text" and front is not None and front.splitter is not None:
+        # The thinking may be stated by itself, and a message without any takes none back.
+        _think.restate(w, front, front.splitter, text, erase=False)
         return
-    if w.splits_think_tags:
+    slots = state.by_kind.get(kind, [])
+    slots = [slot for slot in slots if slot.target is None] or slots
+    if not slots:
+        w.append(choice, kind, text, **start)
         return
     text = _halves.clean(w, slots[0], text)
     for slot in slots:

@@ -261,7 +261,7 @@ class Writer:
             return None
         state = self.table.choice(choice)
         if self._cumulative:
-            text = _whole_texts.news(self, state, kind, text)
+            text = _whole_texts.news(self, choice, state, kind, text)
             if not text:
                 return None
         slot = state.current
@@ -309,6 +309,8 @@ class Writer:
             if id is None and not state.any_id:
                 slot.scanner = ObjectScanner()
         else:
+            if self.splits_think_tags:
+                _think.leave(self, state)
             _calls.identify(self, state, slot, id, name, extra)
         state.current = slot
         if text:
@@ -342,6 +344,8 @@ class Writer:
     ) -> Slot:
         """Open a part. Under *key* it is found again by `slot`. A text-like part ends the text-like part before it."""
         state = self.table.choice(choice)
+        if self.splits_think_tags:
+            _think.leave(self, state)
         if key is None and kind not in CALLS:
             before = state.last_other
             if before is not None and before.open:
@@ -349,11 +353,11 @@ class Writer:
         lazy = self.splits_think_tags and kind == "text"
         slot = Slot(choice, -1, kind) if lazy else self.table.new(choice, kind)
         slot.id, slot.name, slot.number = _said(id), _said(name), number
-        if lazy:
-            slot.splitter = _think.ThinkSplitter()
         if key is not None:
             state.by_key[hashable(key)] = slot
             slot.has_key = True
+        if lazy:
+            _think.begin(self, state, slot)
         if kind in CALLS:
             state.last_call = slot
             if number is not None:
@@ -415,7 +419,7 @@ class Writer:
         if slot.scanner is not None:
             slot.scanner.feed(text)
         if slot.splitter is not None:
-            _think.write(self, slot, slot.splitter.feed(text))
+            _think.write(self, slot, slot.splitter, slot.splitter.feed(text))
         else:
             self.out.append(DELTAS[slot.kind](slot.choice, slot.index, text))
 
@@ -437,17 +441,15 @@ class Writer:
         signature = _said(signature)
         if id is None and name is None and signature is None and not extra:
             return
-        slot = slot.target or slot
-        if slot.index < 0:
-            # It waited for its first text, which a signed part without any never gets.
-            _think.announce(self, slot)
-            slot.target = slot
+        if slot.splitter is not None:
+            # A signed part may never get a text.
+            slot = slot.target or _think.open_part(self, slot, slot.splitter)
         self.out.append(PartUpdate(slot.choice, slot.index, id, name, signature, dict(extra or {})))
 
     def replace(self, slot: Slot, part: Part) -> None:
         """The server has stated the part whole."""
-        if slot.index < 0:
-            _think.announce(self, slot)
+        if slot.splitter is not None:
+            slot = slot.target or _think.open_part(self, slot, slot.splitter)
         slot.has_text = True
         self.out.append(PartReplace(slot.choice, slot.index, part))
 
@@ -460,14 +462,14 @@ class Writer:
         """The part is complete."""
         if not slot.open:
             return
-        slot.open = slot.splitter is not None  # what was held back may still end it for another part
+        slot.open = False
         if slot.start_input is not None and not slot.has_text:
             self.write(slot, slot.start_input)
         if slot.half:
             half, slot.half = slot.half, ""
             self.write(slot, _halves.clean(self, slot, half))
         if slot.splitter is not None:
-            slot = _think.close(self, slot)
+            slot = _think.close(self, slot, slot.splitter)
         self.end(slot)
 
     def end(self, slot: Slot) -> None:
@@ -493,9 +495,7 @@ class Writer:
         """The input has ended: every part that is still open is stopped, in order of start."""
         for choice in sorted(self.table.choices):
             state = self.table.choices[choice]
-            if state.current is not None and state.current.splitter is not None:
-                self.stop(state.current)
-            for slot in list(state.slots):
+            for slot in [*state.split, *state.slots]:
                 self.stop(slot)
                 self.end(slot)
 
