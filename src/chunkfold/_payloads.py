@@ -150,6 +150,7 @@ class Payloads:
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
         self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
+        self._writer.cumulative_is_asked = self._cumulative is not None
         self.dialect = dialect(self._writer)
         if self._end_mark:
             self.dialect.done()

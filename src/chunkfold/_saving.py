@@ -30,6 +30,7 @@ from chunkfold._shown import Shown
 from chunkfold._version import __version__
 from chunkfold.accumulator import StreamAccumulator, _ChoiceBuilder, _PartBuilder
 from chunkfold.dialects import Dialect
+from chunkfold.dialects._slots import Table
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import RestoreError
 from chunkfold.limits import Limits
@@ -411,6 +412,7 @@ _MAKERS: dict[type, Callable[[], Any]] = {
     Writer: lambda: Writer(Limits()),
     Payloads: lambda: Payloads(Writer(Limits())),
     Frames: lambda: Frames(Writer(Limits()), Payloads(Writer(Limits())), None),
+    Table: lambda: Table(Limits()),
     _PartBuilder: lambda: _PartBuilder("text", []),
 }
 

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import PathValues
 from chunkfold.dialects._usage import Counts, total
 from chunkfold.dialects._words import finish_reason, is_real
-from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
