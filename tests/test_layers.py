@@ -51,6 +51,8 @@ LAYERS = {
         "_sources",
         "timing",
         "_http_errors",
+        "_intake",
+        "_streams",
         "_doors",
         "_wrap",
         "_prefill",

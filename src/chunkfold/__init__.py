@@ -11,9 +11,10 @@ read yourself.
 from msgspec import UNSET
 
 from chunkfold._decoder import Decoder
-from chunkfold._doors import AsyncStream, Stream, afold, astream, fold, stream
+from chunkfold._doors import afold, astream, fold, stream
 from chunkfold._folder import Folder
 from chunkfold._sources import lines
+from chunkfold._streams import AsyncStream, Stream
 from chunkfold._version import __version__
 from chunkfold._wrap import WrappedFold, wrap
 from chunkfold.accumulator import StreamAccumulator

@@ -4,7 +4,6 @@ The parts of a response in the making: what is known of each, and the ways to fi
 
 from __future__ import annotations
 
-from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold.errors import LimitExceeded
@@ -99,7 +98,9 @@ class Choice:
         else:
             before.remove(slot)
         slot.kind = kind
-        insort(self.by_kind.setdefault(kind, []), slot, key=_place)
+        slots = self.by_kind.setdefault(kind, [])
+        slots.append(slot)
+        slots.sort(key=_place)
 
     def last_of(self, kind: str) -> Slot | None:
         """The last slot of that kind."""
