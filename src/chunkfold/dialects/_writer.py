@@ -199,6 +199,11 @@ class Writer:
             for key, value in self._fields.blanks(payload, leave, path):
                 self.extra((*path, key), value)
 
+    def has_met(self, payload: Mapping[str, Any]) -> bool:
+        """True if `blanks` has looked at every field of *payload*, at the top."""
+        met = self._fields.met.get(())
+        return met is not None and payload.keys() <= met.keys()
+
     def unsaid(self, payload: Mapping[str, Any], *facts: str) -> None:
         """Keep what stands in the place of facts of the message but is none: a `created` of 0, a number as the id."""
         for fact in facts:
