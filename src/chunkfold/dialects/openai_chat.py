@@ -109,7 +109,7 @@ class OpenAIChat(Dialect):
         # The fields beside those that are understood, as the last payload had them: most repeat them.
         self._beside: list[tuple[str, Any]] = []
         # The keys of the last chunk, if they say nothing by being there.
-        self._usual: tuple[str, ...] = ()
+        self._usual: tuple[str, ...] | None = None
         # The payload is a body that was not streamed.
         self._is_whole = False
 
