@@ -30,7 +30,7 @@ LAYERS = {
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},
-    "assembly": {"_judgement", "_shown", "accumulator", "_live"},
+    "assembly": {"_extras", "_judgement", "_shown", "accumulator", "_live"},
     "composition": {
         "_deltas",
         "_edges",
@@ -179,7 +179,7 @@ def test_the_framing_knows_no_provider(path):
     assert [word for word in PROVIDERS + PAYLOAD_WORDS if word in text] == []
 
 
-@pytest.mark.parametrize("path", files_of("accumulator", "_judgement", "_shown"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", files_of(*LAYERS["assembly"]), ids=lambda path: path.name)
 def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     code = ast.parse(path.read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -46,7 +46,8 @@ _HEADER = len(_MAGIC) + 1 + 4
 
 # Modules whose classes may stand in the bytes.
 _MODULES = re.compile(
-    r"chunkfold\.(?:_decoder|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response|(?:dialects|framing)[.\w]*)"
+    r"chunkfold\.(?:_decoder|_extras|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response"
+    r"|(?:dialects|framing)[.\w]*)"
 )
 
 # Fields that are not written, since they can be had again.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold._extras import Fields, copied, put
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
 from chunkfold._shown import Shown
 from chunkfold.errors import PolicyError
@@ -302,7 +303,7 @@ class StreamAccumulator:
         self._depth = (limits if limits is not None else Limits()).json_depth
         self._choices: dict[int, _ChoiceBuilder] = {}
         self._facts: dict[str, Any] = {}
-        self._extra: dict[str, Any] = _Fields()
+        self._extra = Fields()
         self._diagnostics: list[Diagnostic] = []
         self._usage: Usage | None = None
         self._error: StreamError | None = None
@@ -627,7 +628,7 @@ class StreamAccumulator:
 
     def _begin_anew(self) -> None:
         """Another request is made, maybe to another model: nothing stands of what the first one said."""
-        self._choices, self._facts, self._extra, self._diagnostics = {}, {}, _Fields(), []
+        self._choices, self._facts, self._extra, self._diagnostics = {}, {}, Fields(), []
         self._usage, self._stopped, self._closings = None, None, 0
         self._shown_facts, self._shown_order, self._shown_choices = {}, [], []
 
@@ -670,27 +671,7 @@ class StreamAccumulator:
             self._provider_error = True
 
     def _extra_event(self, event: Extra) -> None:
-        target: Any = self._extra
-        path, value = event.path, event.value
-        step: Any = None
-        for following in path:
-            if step is not None:
-                known = target.get(step)
-                if type(known) is not (_Items if following == "-" else _Fields):
-                    # Nothing is there yet; or what a server sent, which is not ours to change; or a shape that nobody
-                    # documents.
-                    if following == "-":
-                        known = _Items(known if isinstance(known, list) else ())
-                    else:
-                        known = _Fields(known if isinstance(known, dict) else {})
-                    target[step] = known
-                target = known
-            step = following if type(following) is str else _step(following)
-        if type(target) is _Items:
-            target.append(value)
-        elif value or value is False or value == 0 or not target.get(step):
-            # What says nothing replaces nothing.
-            target[step] = value
+        put(self._extra, event.path, event.value)
 
     def _diagnostic(self, event: DiagnosticEvent) -> None:
         self._diagnostics.append(event.diagnostic)
@@ -745,7 +726,7 @@ class StreamAccumulator:
             "usage": self._usage,
             "error": self._error,
             "diagnostics": before if len(before) == count else tuple(self._diagnostics),
-            "extra": _copied(self._extra),
+            "extra": copied(self._extra),
         }
         indices = sorted(self._choices)
         self._shown_order = [self._choices[index] for index in indices]
@@ -805,7 +786,7 @@ class StreamAccumulator:
             dialect=facts.get("dialect"),
             vendor=facts.get("vendor"),
             diagnostics=tuple(diagnostics),
-            extra=_copied(self._extra),
+            extra=copied(self._extra),
         )
 
     def _judged(self, ended: Ended) -> tuple[Response, PolicyError | None]:
@@ -981,11 +962,6 @@ class StreamAccumulator:
         return "complete" if _json.is_object(raw, self._depth) else "invalid"
 
 
-def _step(step: str | int) -> str:
-    """A step of a path as the key that it is kept under; an index may have thousands of digits."""
-    return step if isinstance(step, str) else "0" if step == 0 else _json.encode(step)
-
-
 def _candidate(part: Part, builder: _PartBuilder) -> Candidate:
     return Candidate(
         part,
@@ -1004,21 +980,6 @@ def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[
         if key not in seen:
             seen.add(key)
             items.append(item)
-
-
-class _Fields(dict[str, Any]):
-    """An object that grows by events. What an event brought is a plain dict and stays as it is."""
-
-
-class _Items(list[Any]):
-    """A list that grows by events."""
-
-
-def _copied(value: Any) -> Any:
-    """A copy of the containers that grow, so that a snapshot stays what it was."""
-    if type(value) is _Fields:
-        return {key: _copied(item) for key, item in value.items()}
-    return list(value) if type(value) is _Items else value
 
 
 _KIND_OF_EVENT: dict[type, Kind] = {
