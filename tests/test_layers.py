@@ -30,7 +30,7 @@ LAYERS = {
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},
-    "assembly": {"_extras", "_judgement", "_shown", "accumulator", "_live"},
+    "assembly": {"_builders", "_extras", "_judgement", "_shown", "accumulator", "_live"},
     "composition": {
         "_deltas",
         "_edges",

@@ -15,7 +15,7 @@ from chunkfold.response import Choice
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chunkfold.accumulator import _ChoiceBuilder, _PartBuilder
+    from chunkfold._builders import ChoiceBuilder, PartBuilder
     from chunkfold.parts import Part
 
 __all__ = ["Shown"]
@@ -31,7 +31,7 @@ class Shown:
 
     def __init__(self) -> None:
         # Parts that something has come to.
-        self.dirty: list[_PartBuilder] = []
+        self.dirty: list[PartBuilder] = []
         # Set when parts have gone, come in between, or become of another kind.
         self.moved = True
         # The choice as last handed out, and what it says beside its parts.
@@ -45,7 +45,7 @@ class Shown:
         # The client's calls by their places.
         self._calls: dict[int, Any] = {}
 
-    def make(self, choice: _ChoiceBuilder, build: Callable[[_PartBuilder], Part]) -> Choice:
+    def make(self, choice: ChoiceBuilder, build: Callable[[PartBuilder], Part]) -> Choice:
         """The choice as it is now: the one handed out last if nothing has changed."""
         row = choice.parts
         if self.moved or choice.aside or choice.aliased:
@@ -74,13 +74,13 @@ class Shown:
         known["tool_calls"] = tuple(self._calls.values()) if self._calls else ()
         return made
 
-    def _lay_out(self, parts: list[_PartBuilder], build: Callable[[_PartBuilder], Part]) -> None:
+    def _lay_out(self, parts: list[PartBuilder], build: Callable[[PartBuilder], Part]) -> None:
         self.choice, self.moved = None, False
         self._parts, self._texts, self._calls, self._before = [], [], {}, ""
         for part in parts:
             self._append(part, build)
 
-    def _put(self, part: _PartBuilder, build: Callable[[_PartBuilder], Part]) -> None:
+    def _put(self, part: PartBuilder, build: Callable[[PartBuilder], Part]) -> None:
         place, parts, calls = part.place, self._parts, self._calls
         parts[place] = None  # lets go of the text, so that it can grow in place
         if place in calls:
@@ -97,7 +97,7 @@ class Shown:
         if size > _LARGE:
             _make_room()
 
-    def _append(self, part: _PartBuilder, build: Callable[[_PartBuilder], Part]) -> None:
+    def _append(self, part: PartBuilder, build: Callable[[PartBuilder], Part]) -> None:
         if part.hidden:
             return
         built = part.built or build(part)

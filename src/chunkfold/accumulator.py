@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold._builders import CALLS, DELTA_OF, MANY, ChoiceBuilder, PartBuilder
 from chunkfold._extras import Fields, copied, put
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
-from chunkfold._shown import Shown
 from chunkfold.errors import PolicyError
 from chunkfold.events import (
     Annotations,
@@ -62,230 +62,12 @@ from chunkfold.response import Choice, Diagnostic, Response, StreamError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
     from chunkfold.response import Ended, FinishReason
 
 __all__ = ["StreamAccumulator"]
 
 _LENIENT = Policy()
-# Pieces are joined when there are this many: short strings cost ten times their text in memory.
-_MANY = 2048
-# In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
-# a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
-_JOINS = 32
-
-_CALLS = ("tool_call", "server_tool_call")
-_MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
-# What a start may say about the part beside its fields.
-_CONTROL = ("start_arguments", "expects_arguments", "stream_only")
-# Fields of parts that events bring under `extra`, by their names. A value of another type is no such field.
-_CARRIED: dict[str, dict[str, type]] = {
-    "text": {"phase": str},
-    "reasoning": {"encrypted": str, "redacted": bool, "summary": bool},
-    "tool_call": {"index": int},
-    "server_tool_call": {"index": int},
-    "server_tool_result": {"content": object, "is_error": bool},
-    "image": _MEDIA,
-    "audio": _MEDIA,
-    "file": _MEDIA,
-}
-
-
-# The event that brings more to a part of a kind. An event of another type, or one to a part that has ended, is looked
-# at twice.
-_DELTA_OF: dict[str, type] = {
-    "text": TextDelta,
-    "reasoning": ReasoningDelta,
-    "refusal": RefusalDelta,
-    "tool_call": ToolArgumentsDelta,
-    "server_tool_call": ToolArgumentsDelta,
-    "image": TextDelta,
-    "audio": TextDelta,  # its transcript
-    "file": TextDelta,
-}
-
-
-def _joined(chunks: list[str]) -> str:
-    """The chunks as one text, each freed when it is in: in one go all would be there twice for a moment."""
-    size = max(1, len(chunks) // _JOINS)
-    chunks.reverse()
-    text = ""
-    for _ in range(0, len(chunks), size):
-        text += "".join(chunks[: -size - 1 : -1])
-        del chunks[-size:]
-    return text
-
-
-class _Nowhere(list[Any]):
-    """Pieces that nobody wants."""
-
-    def append(self, piece: Any) -> None:
-        pass
-
-    def extend(self, pieces: Any) -> None:
-        pass
-
-
-def _fits(value: Any, wanted: type) -> bool:
-    """True if *value* is of that type; `true` is no number."""
-    return isinstance(value, wanted) and (wanted is not int or type(value) is not bool)
-
-
-class _PartBuilder:
-    """A part in the making."""
-
-    __slots__ = (
-        "annotations", "built", "chunks", "closed", "control", "delta", "dirty", "extra", "fields", "hidden", "kind",
-        "noted", "open", "pieces", "place", "reader", "sealed", "seen", "started",
-    )  # fmt: skip
-
-    def __init__(self, kind: Kind, dirty: list[_PartBuilder], *, started: bool = True) -> None:
-        self.started = started
-        # Where to report that something has come, and the place in the last snapshot.
-        self.dirty = dirty
-        self.place = 0
-        # What reads the arguments while they come, if anything does.
-        self.reader: PartialJSON[Any] | None = None
-        # Not for the response: a preview, or what the policy drops.
-        self.hidden = False
-        self.noted = False
-        self.control: dict[str, Any] = {}
-        self.begin(kind)
-
-    def begin(self, kind: Kind) -> None:
-        """Be a new part of that kind, with nothing in it."""
-        self.kind = kind
-        self.open = True
-        # The type of the events that bring more; `None` when the part has ended.
-        self.delta: type | None = _DELTA_OF.get(kind)
-        # The how-manieth part it was to end; 0 while it has not.
-        self.closed = 0
-        self.pieces: list[Any] = []
-        self.chunks: list[Any] = []
-        # Fields of the part but text and extra.
-        self.fields: dict[str, Any] = {}
-        self.extra: dict[str, Any] = {}
-        self.annotations: list[dict[str, Any]] = []
-        self.seen: set[str] = set()
-        # The judgement of the argument text, and how long the text was then.
-        self.sealed: tuple[ToolCallStatus, int] | None = None
-        # The part as last handed out; `None` when something has come since: `touch` sees to it.
-        self.built: Part | None = None
-
-    def touch(self) -> None:
-        """Something is to come: the next snapshot builds the part anew. While there are pieces this was called."""
-        if self.built is not None:
-            self.built = None
-            self.dirty.append(self)
-
-    def hide(self) -> None:
-        """Keep nothing of what comes."""
-        self.hidden = True
-        self.pieces = _Nowhere()
-
-    def carry(self, extra: dict[str, Any]) -> None:
-        """Take the fields that came under `extra`."""
-        carried = _CARRIED.get(self.kind, {})
-        for key, value in extra.items():
-            if value is None:
-                if key not in carried:
-                    self.extra.setdefault(key, None)
-            elif key in _CONTROL:
-                self.control[key] = value
-            elif key in carried and _fits(value, carried[key]):
-                self.fields[key] = value
-            else:
-                self.extra[key] = value
-
-    def start_arguments(self) -> str | None:
-        """The arguments that came with the start of a call, as JSON text."""
-        value = self.control.get("start_arguments")
-        return value if value is None or isinstance(value, str) else _json.encode(value)
-
-    def text(self) -> str:
-        """The text so far. Asking again costs only what has come since."""
-        chunks = self.chunks
-        if len(chunks) > 1:
-            self.compact()
-            self.chunks = chunks = [_joined(chunks)]
-        elif self.pieces:
-            # In place, as above.
-            text = chunks.pop() if chunks else ""
-            text += self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
-            chunks.append(text)
-            self.pieces.clear()
-        return chunks[0] if chunks else ""
-
-    def size(self) -> int:
-        """About how many characters or bytes there are: those of the last pieces are not counted."""
-        return sum(map(len, self.chunks))
-
-    def compact(self) -> None:
-        """Join many small pieces into one."""
-        empty: Any = b"" if self.kind in ("image", "file") else ""
-        self.chunks.append(empty.join(self.pieces))
-        self.pieces.clear()
-
-
-class _ChoiceBuilder:
-    """A choice in the making."""
-
-    __slots__ = (
-        "aliased", "annotations", "aside", "calls", "finishes", "logprobs", "oldest", "parts", "seen", "shown",
-        "strays",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.parts: list[_PartBuilder] = []
-        # Parts at an index that is not theirs to have: deltas without a start, starts out of the row.
-        self.strays: dict[tuple[int, type | None], _PartBuilder] = {}
-        self.aside: list[tuple[int, _PartBuilder]] = []
-        # The calls by their ids, and whether one of them stands at several places in `parts`.
-        self.calls: dict[str, _PartBuilder] = {}
-        self.aliased = False
-        # No part before this one is open.
-        self.oldest = 0
-        self.logprobs: list[Any] = []
-        self.annotations: list[dict[str, Any]] = []
-        self.seen: set[str] = set()
-        # Every reason with its native word, once, in order; but the first and the last are so here too.
-        self.finishes: list[tuple[FinishReason, str | None]] = []
-        self.shown = Shown()
-
-    def part(self, kind: Kind, *, started: bool = True) -> _PartBuilder:
-        """A new part, which has no place yet."""
-        return _PartBuilder(kind, self.shown.dirty, started=started)
-
-    def put_aside(self, index: int, part: _PartBuilder) -> None:
-        """Keep a part that is found by its index and the type of its deltas."""
-        self.shown.moved = True
-        self.strays[index, part.delta] = part
-        self.aside.append((index, part))
-
-    def stray(self, index: int) -> _PartBuilder | None:
-        """The part of any kind that was last put aside under that index."""
-        return next((part for place, part in reversed(self.aside) if place == index), None)
-
-    def forget_from(self, index: int) -> None:
-        """Drop the parts from that index on."""
-        self.shown.moved = True
-        self.shown.facts = {}
-        del self.parts[index:]
-        self.aside = [entry for entry in self.aside if entry[0] < index]
-        self.strays = {key: part for key, part in self.strays.items() if key[0] < index}
-        left = set(self.all_parts())
-        self.calls = {id_: part for id_, part in self.calls.items() if part in left}
-        self.oldest = min(self.oldest, index)
-
-    def all_parts(self) -> list[_PartBuilder]:
-        """Every part once, those that were put aside last."""
-        parts = self.parts
-        if self.aliased:
-            parts = list(dict.fromkeys(parts))
-        if self.aside:
-            parts = parts + [part for _, part in sorted(self.aside, key=lambda entry: entry[0])]
-        return parts
 
 
 class StreamAccumulator:
@@ -301,7 +83,7 @@ class StreamAccumulator:
         # By default only calls are judged.
         self._is_lenient = self._policy == _LENIENT
         self._depth = (limits if limits is not None else Limits()).json_depth
-        self._choices: dict[int, _ChoiceBuilder] = {}
+        self._choices: dict[int, ChoiceBuilder] = {}
         self._facts: dict[str, Any] = {}
         self._extra = Fields()
         self._diagnostics: list[Diagnostic] = []
@@ -315,9 +97,9 @@ class StreamAccumulator:
         # What the last snapshot showed. It stays true until an event comes that is no delta to an open part.
         self._stale = True
         self._shown_facts: dict[str, Any] = {}
-        self._shown_order: list[_ChoiceBuilder] = []
+        self._shown_order: list[ChoiceBuilder] = []
         self._shown_choices: list[Any] = []
-        self._stopped: _PartBuilder | None = None
+        self._stopped: PartBuilder | None = None
 
     def observe(self, event: Event) -> None:
         """
@@ -409,7 +191,7 @@ class StreamAccumulator:
         if not pieces:
             part.touch()
         pieces.append(event.text)
-        if len(pieces) > _MANY:
+        if len(pieces) > MANY:
             part.compact()
 
     def _data(self, event: DataDelta) -> None:
@@ -418,20 +200,20 @@ class StreamAccumulator:
             part.fields.setdefault("data", []).append(event.data)
             part.touch()
 
-    def sink(self, choice: int, index: int) -> _PartBuilder:
+    def sink(self, choice: int, index: int) -> PartBuilder:
         """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
         return self._choices[choice].parts[index]
 
-    def rows(self) -> Iterator[tuple[int, int, _PartBuilder]]:
+    def rows(self) -> Iterator[tuple[int, int, PartBuilder]]:
         """Each part with its choice and its index, in order."""
         for choice in sorted(self._choices):
             for index, part in enumerate(self._choices[choice].parts):
                 yield choice, index, part
 
-    def _misplaced(self, event: Any, part: _PartBuilder) -> _PartBuilder:
+    def _misplaced(self, event: Any, part: PartBuilder) -> PartBuilder:
         """A delta to a part that has ended, or that is of another kind: an orphan, unless the part can go on."""
         kind = type(event)
-        late = _DELTA_OF.get(part.kind) is kind
+        late = DELTA_OF.get(part.kind) is kind
         stray = self._choices[event.choice].strays.get((event.index, kind))
         if stray is not None:
             return stray
@@ -442,7 +224,7 @@ class StreamAccumulator:
             self._note("late_delta", f"{event.type} for part {event.index}, which had ended", event.choice, event.index)
         return part
 
-    def _orphan(self, event: Any, delta: type | None) -> _PartBuilder:
+    def _orphan(self, event: Any, delta: type | None) -> PartBuilder:
         """The part for events that belong to none. By default it is kept, so that nothing is lost."""
         choice = self._choice(event.choice)
         part = choice.strays.get((event.index, delta))
@@ -455,20 +237,16 @@ class StreamAccumulator:
             self._note("orphan_delta", f"{event.type} for part {event.index}, which is not open", event.choice)
         return part
 
-    def _at(self, event: Any) -> _PartBuilder:
+    def _at(self, event: Any) -> PartBuilder:
         """The part that an event other than a delta is about."""
-        choice = self._choice(event.choice)
-        index: int = event.index
-        if 0 <= index < len(choice.parts):
-            return choice.parts[index]
-        return choice.stray(index) or self._orphan(event, None)
+        return self._choice(event.choice).at(event.index) or self._orphan(event, None)
 
     # The life of parts
 
     def _part_start(self, event: PartStart) -> None:
         choice = self._choice(event.choice)
         parts = choice.parts
-        is_call = event.kind in _CALLS
+        is_call = event.kind in CALLS
         part = self._earlier(choice, event) if is_call else None
         if part is None:
             part = self._claimed(choice, event) if choice.strays else choice.part(event.kind)
@@ -478,24 +256,11 @@ class StreamAccumulator:
             choice.put_aside(event.index, part)
         if is_call and event.id is not None:
             choice.calls[event.id] = part
-        fields = part.fields
-        if is_call:
-            fields.update(id=event.id, name=event.name or fields.get("name"), type=event.tool_type or "function")
-            fields["server_side"] = event.kind == "server_tool_call"
-        elif event.kind == "server_tool_result":
-            fields.update(call_id=event.id, name=event.name)
-        elif event.kind == "unknown":
-            fields["name"] = event.name or ""
-        elif event.id is not None and event.kind not in ("reasoning", "refusal"):
-            fields["id"] = event.id
-        elif event.id is not None and event.kind == "reasoning":
-            part.extra["id"] = event.id
-        part.carry(event.extra)
-        part.touch()
+        part.start(event)
         if "stream_only" in part.control or (event.kind == "reasoning" and self._policy.reasoning == "drop"):
             part.hide()
 
-    def _earlier(self, choice: _ChoiceBuilder, event: PartStart) -> _PartBuilder | None:
+    def _earlier(self, choice: ChoiceBuilder, event: PartStart) -> PartBuilder | None:
         """The call that a start with a known id goes on with, if the policy has it so."""
         part = choice.calls.get(event.id) if event.id is not None else None
         if part is None or self._policy.duplicate_start == "new":
@@ -505,12 +270,12 @@ class StreamAccumulator:
         self._note("duplicate_start", f"the id of part {event.index} came before", event.choice, event.index)
         if self._policy.duplicate_start == "replace":
             part.begin(event.kind)
-        part.open, part.delta, part.sealed = True, _DELTA_OF.get(part.kind), None
+        part.go_on()
         return part
 
-    def _claimed(self, choice: _ChoiceBuilder, event: PartStart) -> _PartBuilder:
+    def _claimed(self, choice: ChoiceBuilder, event: PartStart) -> PartBuilder:
         """The part of deltas that came before their start."""
-        key = (event.index, _DELTA_OF.get(event.kind))
+        key = (event.index, DELTA_OF.get(event.kind))
         part = choice.strays.get(key)
         if part is None or part.started:
             return choice.part(event.kind)
@@ -529,7 +294,7 @@ class StreamAccumulator:
                 part.fields["call_id"] = event.id
             elif part.kind in ("reasoning", "refusal", "unknown"):
                 part.extra["id"] = event.id
-            elif part.kind not in _CALLS or not part.fields.get("id") or self._policy.id_merge == "last":
+            elif part.kind not in CALLS or not part.fields.get("id") or self._policy.id_merge == "last":
                 part.fields["id"] = event.id
                 self._choice(event.choice).calls[event.id] = part
         if event.name is not None:
@@ -550,63 +315,31 @@ class StreamAccumulator:
         return before if how == "first" else name.removeprefix(before) or before
 
     def _part_replace(self, event: PartReplace) -> None:
-        """What is stated whole replaces text and what it says; what it leaves unsaid stays."""
-        part, new = self._at(event), event.part
-        part.touch()
-        part.sealed = None
-        if part.kind != new.kind:
+        part = self._at(event)
+        if part.kind != event.part.kind:
             self._choice(event.choice).shown.moved = True
-            part.kind = new.kind
-            part.fields = {}
-            part.delta = _DELTA_OF.get(new.kind) if part.open else None
-        if part.hidden:
-            return
-        part.pieces, part.chunks = [], []
-        defaults = type(new)()
-        for name in new.__struct_fields__:
-            value = getattr(new, name)
-            if name in ("text", "raw_arguments"):
-                part.pieces = [value] if value else []
-            elif name == "extra":
-                part.extra.update(value)
-            elif name == "payload":
-                part.extra = value if isinstance(value, dict) else {"value": value}
-            elif name == "annotations" and value:
-                part.annotations, part.seen = [], set()
-                _extend_unlike(part.annotations, part.seen, value)
-            elif name == "data":
-                part.fields["data"] = [value] if value is not None else part.fields.get("data", [])
-            elif name != "status" and value != getattr(defaults, name):
-                part.fields[name] = value
+        part.replace(event.part)
 
     def _part_stop(self, event: PartStop) -> None:
-        choice = self._choice(event.choice)
-        parts, index = choice.parts, event.index
-        part: _PartBuilder | None
-        if index is None:
-            while choice.oldest < len(parts) and not parts[choice.oldest].open:
-                choice.oldest += 1
-            part = parts[choice.oldest] if choice.oldest < len(parts) else None
-        elif 0 <= index < len(parts):
-            part = parts[index]
-        else:
-            part = choice.stray(index)
+        choice, index = self._choice(event.choice), event.index
+        part = choice.oldest_open() if index is None else choice.at(index)
         self._stopped = part if part is not None and part.open else None
         if part is None:
             self._note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
-            return
+        else:
+            self._close(part)
+
+    def _close(self, part: PartBuilder) -> None:
         if part.open:
             self._closings += 1
             part.closed = self._closings
-        part.open = False
-        part.delta = None
+        part.open, part.delta = False, None
         part.touch()
 
     def _unknown(self, event: UnknownEvent) -> None:
         choice = self._choice(0)
         part = choice.part("unknown")
-        self._closings += 1
-        part.open, part.closed = False, self._closings
+        self._close(part)
         part.built = UnknownPart(event.name, event.payload)
         choice.parts.append(part)
 
@@ -616,11 +349,6 @@ class StreamAccumulator:
             self._begin_anew()
         for choice in self._choices.values():
             choice.forget_from(event.from_part)
-            if event.from_part == 0:
-                choice.logprobs.clear()
-                choice.annotations.clear()
-                choice.seen.clear()
-            choice.finishes.clear()
         if event.from_part == 0:
             self._facts = {key: value for key, value in self._facts.items() if key in ("dialect", "vendor")}
         if event.reason == "attempt":
@@ -644,9 +372,9 @@ class StreamAccumulator:
         choice = self._choice(event.choice)
         if event.index is not None:
             part = self._at(event)
-            _extend_unlike(part.annotations, part.seen, event.items)
+            part.annotate(event.items)
             part.touch()
-        _extend_unlike(choice.annotations, choice.seen, event.items)
+        choice.annotate(event.items)
 
     def _logprobs(self, event: Logprobs) -> None:
         self._choice(event.choice).logprobs.extend(event.items)
@@ -655,13 +383,7 @@ class StreamAccumulator:
         self._usage = merged_usage(self._usage, event.usage, self._policy)
 
     def _finish(self, event: Finish) -> None:
-        said = self._choice(event.choice).finishes
-        new = (event.reason, event.native or (said[-1][1] if said else None))
-        if said and said[-1] == new:
-            return
-        if new in said[1:]:
-            said.remove(new) if said[0] != new else said.pop(said.index(new, 1))
-        said.append(new)
+        self._choice(event.choice).finish(event.reason, event.native)
 
     def _error_event(self, event: ErrorEvent) -> None:
         """The first error stands, but a provider's word goes before our own."""
@@ -687,15 +409,15 @@ class StreamAccumulator:
         self._ended = ended
         for choice in self._choices.values():
             for part in choice.all_parts():
-                if part.kind in _CALLS:
+                if part.kind in CALLS:
                     part.built = None
 
     # The response
 
-    def _choice(self, index: int) -> _ChoiceBuilder:
+    def _choice(self, index: int) -> ChoiceBuilder:
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = _ChoiceBuilder()
+            choice = self._choices[index] = ChoiceBuilder()
         return choice
 
     def _note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
@@ -734,7 +456,7 @@ class StreamAccumulator:
         for place, index in enumerate(indices):
             self._shown_choices[place] = self._restate_choice(index, self._choices[index])
 
-    def _restate_choice(self, index: int, builder: _ChoiceBuilder) -> Choice:
+    def _restate_choice(self, index: int, builder: ChoiceBuilder) -> Choice:
         shown = builder.shown
         reason = native = None
         if builder.finishes or self._provider_error:
@@ -814,7 +536,7 @@ class StreamAccumulator:
         error = self._error
         empty = error is None and not any(choice.parts or choice.aside or choice.finishes for choice in gathered)
         if not any(choice.index == 0 for choice in choices):
-            reason = self._reason(_ChoiceBuilder(), ended)
+            reason = self._reason(ChoiceBuilder(), ended)
             if empty and policy.empty_stream == "stop":
                 reason = "stop"
             if reason is not None:
@@ -852,18 +574,18 @@ class StreamAccumulator:
         choices = self._choices.values()
         return not choices or any(not choice.finishes for choice in choices)
 
-    def _built(self, index: int, ended: Ended | None, truncated: bool) -> list[tuple[Part, _PartBuilder]]:
+    def _built(self, index: int, ended: Ended | None, truncated: bool) -> list[tuple[Part, PartBuilder]]:
         """The parts of a choice with what made them."""
         choice = self._choices[index]
         stands = chosen_finish(choice.finishes, self._policy)
         cut = truncated or (stands is not None and stands[0] == "length") or self._error is not None
         over = ended is not None
         hypothetical = over and self._ended is None
-        out: list[tuple[Part, _PartBuilder]] = []
+        out: list[tuple[Part, PartBuilder]] = []
         for part in choice.all_parts():
             if part.hidden:
                 continue
-            if hypothetical and part.kind in _CALLS:
+            if hypothetical and part.kind in CALLS:
                 out.append((self._build_call(part, over, cut), part))
             else:
                 out.append((part.built or self._build_part(part, over, cut), part))
@@ -882,7 +604,7 @@ class StreamAccumulator:
             role=self._facts.get("role") or "assistant",
         )
 
-    def _reason(self, choice: _ChoiceBuilder, ended: Ended | None) -> FinishReason | None:
+    def _reason(self, choice: ChoiceBuilder, ended: Ended | None) -> FinishReason | None:
         """The server's reason, in the light of what came: only a plain stop is ever changed, and by an error all."""
         if self._provider_error:
             return "error"
@@ -900,7 +622,7 @@ class StreamAccumulator:
                 return "refusal"
         return reason
 
-    def _build_part(self, part: _PartBuilder, over: bool = False, cut: bool = False) -> Part:
+    def _build_part(self, part: PartBuilder, over: bool = False, cut: bool = False) -> Part:
         fields, kind = part.fields, part.kind
         built: Part
         if kind == "text":
@@ -913,7 +635,7 @@ class StreamAccumulator:
             built = ReasoningPart(text=part.text(), extra=dict(part.extra), **fields)
         elif kind == "refusal":
             built = RefusalPart(part.text())
-        elif kind in _CALLS:
+        elif kind in CALLS:
             built = self._build_call(part, over, cut)
         elif kind == "server_tool_result":
             built = ToolResult(extra=dict(part.extra), **fields)
@@ -924,7 +646,7 @@ class StreamAccumulator:
         part.built = built
         return built
 
-    def _build_media(self, part: _PartBuilder) -> ImagePart | AudioPart | FilePart:
+    def _build_media(self, part: PartBuilder) -> ImagePart | AudioPart | FilePart:
         fields = dict(part.fields)
         pieces = fields.pop("data", None)
         data = b"".join(pieces) if pieces else None
@@ -936,7 +658,7 @@ class StreamAccumulator:
         cls: Callable[..., ImagePart | AudioPart | FilePart] = CLASSES[part.kind]
         return cls(data=data, extra=dict(part.extra), **fields)
 
-    def _build_call(self, part: _PartBuilder, over: bool, cut: bool) -> ToolCall:
+    def _build_call(self, part: PartBuilder, over: bool, cut: bool) -> ToolCall:
         raw = part.text()
         fields = part.fields
         status: ToolCallStatus = "open"
@@ -962,7 +684,7 @@ class StreamAccumulator:
         return "complete" if _json.is_object(raw, self._depth) else "invalid"
 
 
-def _candidate(part: Part, builder: _PartBuilder) -> Candidate:
+def _candidate(part: Part, builder: PartBuilder) -> Candidate:
     return Candidate(
         part,
         builder.started,
@@ -971,15 +693,6 @@ def _candidate(part: Part, builder: _PartBuilder) -> Candidate:
         builder.start_arguments(),
         "expects_arguments" in builder.control,
     )
-
-
-def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:
-    """Add the items that are no exact repeats."""
-    for item in new:
-        key = _json.encode(item)
-        if key not in seen:
-            seen.add(key)
-            items.append(item)
 
 
 _KIND_OF_EVENT: dict[type, Kind] = {
