@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 from chunkfold._shown import Shown
 from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
+from chunkfold.parts import CALLS
 
 if TYPE_CHECKING:
     from chunkfold.events import PartStart
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from chunkfold.parts import Kind, Part, ToolCallStatus
     from chunkfold.response import FinishReason
 
-__all__ = ["CALLS", "DELTA_OF", "MANY", "ChoiceBuilder", "PartBuilder"]
+__all__ = ["DELTA_OF", "MANY", "ChoiceBuilder", "PartBuilder"]
 
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 MANY = 2048
@@ -27,7 +28,6 @@ MANY = 2048
 # a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
 _JOINS = 32
 
-CALLS = ("tool_call", "server_tool_call")
 _MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
 # What a start may say about the part beside its fields.
 _CONTROL = ("start_arguments", "expects_arguments", "stream_only")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
-from chunkfold._builders import CALLS, DELTA_OF, MANY, ChoiceBuilder, PartBuilder
+from chunkfold._builders import DELTA_OF, MANY, ChoiceBuilder, PartBuilder
 from chunkfold._extras import Fields, copied, put
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
 from chunkfold.errors import PolicyError
@@ -45,6 +45,7 @@ from chunkfold.events import (
 )
 from chunkfold.limits import Limits
 from chunkfold.parts import (
+    CALLS,
     CLASSES,
     AudioPart,
     FilePart,
