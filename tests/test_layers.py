@@ -30,7 +30,7 @@ LAYERS = {
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},
-    "assembly": {"_builders", "_extras", "_judgement", "_shown", "accumulator", "_live"},
+    "assembly": {"_extras", "_judgement", "_assembly", "_shown", "_builders", "_effects", "accumulator", "_live"},
     "composition": {
         "_deltas",
         "_edges",
@@ -187,7 +187,7 @@ def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     assert [word for word in PROVIDERS for name in names if word in name.lower()] == []
 
 
-@pytest.mark.parametrize("path", files_of("framing", "dialects", "accumulator", "_decoder", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
+@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "_decoder", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
 def test_the_core_does_no_input_or_output(path):
     """No clock, no network, no log, no files: callers push or pull as they like."""
     outside = {"socket", "ssl", "http", "urllib", "logging", "asyncio", "selectors", "threading", "subprocess", "time", "pathlib", "io", "os", "sys"}  # fmt: skip

@@ -1,8 +1,8 @@
 """
-Parts and choices in the making: what events have brought of them so far.
+Parts, choices and a response in the making: what events have brought so far.
 
-Adding costs next to nothing: text is collected in pieces, and joined when it is looked at. What is handed out is made
-of this elsewhere, and events find their part elsewhere.
+Adding costs next to nothing: text is collected in pieces, and joined when it is looked at. Which part an event is about
+is found out in `_effects`; what is handed out is made of this in `_assembly`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
-from chunkfold._shown import Shown
+from chunkfold._extras import Fields
+from chunkfold._shown import ShownChoice, ShownResponse
 from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
+from chunkfold.limits import Limits
 from chunkfold.parts import CALLS
+from chunkfold.policy import Policy
+from chunkfold.response import Diagnostic
 
 if TYPE_CHECKING:
     from chunkfold.events import PartStart
     from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
-    from chunkfold.response import FinishReason
+    from chunkfold.response import Ended, FinishReason, StreamError, Usage
 
-__all__ = ["DELTA_OF", "MANY", "ChoiceBuilder", "PartBuilder"]
+__all__ = ["DELTA_OF", "MANY", "ChoiceBuilder", "PartBuilder", "ResponseBuilder"]
 
+_LENIENT = Policy()
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 MANY = 2048
 # In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
@@ -111,6 +116,7 @@ class PartBuilder:
         self.delta: type | None = DELTA_OF.get(kind)
         # The how-manieth part it was to end; 0 while it has not.
         self.closed = 0
+        # What has come last, and what came before it, in few large strings.
         self.pieces: list[Any] = []
         self.chunks: list[Any] = []
         # Fields of the part but text and extra.
@@ -253,11 +259,25 @@ class ChoiceBuilder:
         self.seen: set[str] = set()
         # Every reason with its native word, once, in order; but the first and the last are so here too.
         self.finishes: list[tuple[FinishReason, str | None]] = []
-        self.shown = Shown()
+        self.shown = ShownChoice()
 
     def part(self, kind: Kind, *, started: bool = True) -> PartBuilder:
         """A new part, which has no place yet."""
         return PartBuilder(kind, self.shown.dirty, started=started)
+
+    def claimed(self, index: int, kind: Kind) -> PartBuilder:
+        """The part of deltas that came before its start, which comes now; a new one if there were none."""
+        key = (index, DELTA_OF.get(kind))
+        part = self.strays.get(key)
+        if part is None or part.started:
+            return self.part(kind)
+        self.shown.moved = True
+        del self.strays[key]
+        self.aside.remove((index, part))
+        if part.hidden:
+            return self.part(kind)
+        part.started, part.kind = True, kind
+        return part
 
     def put_aside(self, index: int, part: PartBuilder) -> None:
         """Keep a part that is found by its index and the type of its deltas."""
@@ -272,6 +292,12 @@ class ChoiceBuilder:
     def _stray(self, index: int) -> PartBuilder | None:
         """The part of any kind that was last put aside under that index."""
         return next((part for place, part in reversed(self.aside) if place == index), None)
+
+    def show_anew(self) -> None:
+        """Forget what snapshots showed; the next one builds everything."""
+        self.shown = ShownChoice()
+        for part in (*self.parts, *self.calls.values(), *self.strays.values(), *(part for _, part in self.aside)):
+            part.dirty = self.shown.dirty
 
     def oldest_open(self) -> PartBuilder | None:
         """The first part that has not ended."""
@@ -318,6 +344,80 @@ class ChoiceBuilder:
         if self.aside:
             parts = parts + [part for _, part in sorted(self.aside, key=lambda entry: entry[0])]
         return parts
+
+
+class ResponseBuilder:
+    """A response in the making, and the settings that it is made by."""
+
+    __slots__ = (
+        "choices", "closings", "depth", "diagnostics", "ended", "error", "extra", "facts", "policy", "provider_error",
+        "shown", "stopped", "usage",
+    )  # fmt: skip
+
+    def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
+        self.policy = policy if policy is not None else _LENIENT
+        self.depth = (limits if limits is not None else Limits()).json_depth
+        self.ended: Ended | None = None
+        self.error: StreamError | None = None
+        self.provider_error = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Be the response to a new request, maybe to another model: nothing stands of what the one before said."""
+        self.choices: dict[int, ChoiceBuilder] = {}
+        # What is said once, by its names.
+        self.facts: dict[str, Any] = {}
+        self.extra = Fields()
+        self.diagnostics: list[Diagnostic] = []
+        self.usage: Usage | None = None
+        # So many parts have ended; and what the last stop closed, if it closed one.
+        self.closings = 0
+        self.stopped: PartBuilder | None = None
+        self.shown = ShownResponse()
+
+    @property
+    def is_lenient(self) -> bool:
+        """True if nothing is asked for but what is the default."""
+        return self.policy == _LENIENT
+
+    def show_anew(self) -> None:
+        """Forget what snapshots showed; the next one builds everything."""
+        self.shown = ShownResponse()
+        for choice in self.choices.values():
+            choice.show_anew()
+
+    def choice(self, index: int) -> ChoiceBuilder:
+        """The choice of that index, a new one if there is none."""
+        choice = self.choices.get(index)
+        if choice is None:
+            choice = self.choices[index] = ChoiceBuilder()
+        return choice
+
+    def in_order(self) -> list[tuple[int, ChoiceBuilder]]:
+        """The choices by their indices; where the provider failed there is one, so that the reason has a place."""
+        if self.provider_error:
+            self.choice(0)
+        return sorted(self.choices.items())
+
+    def close(self, part: PartBuilder) -> None:
+        """The part has ended."""
+        if part.open:
+            self.closings += 1
+            part.closed = self.closings
+        part.open, part.delta = False, None
+        part.touch()
+
+    def end(self, ended: Ended) -> None:
+        """Nothing more comes: calls are judged anew, now that it is known whether the stream was cut."""
+        self.ended = ended
+        for choice in self.choices.values():
+            for part in choice.all_parts():
+                if part.kind in CALLS:
+                    part.built = None
+
+    def note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
+        """Tell of something odd."""
+        self.diagnostics.append(Diagnostic(kind, None, choice, index, detail))
 
 
 def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:

@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from chunkfold._builders import ChoiceBuilder, PartBuilder
+from chunkfold._builders import ChoiceBuilder, PartBuilder, ResponseBuilder
 from chunkfold._decoder import Decoder
 from chunkfold._frames import Frames
 from chunkfold._payloads import Payloads
-from chunkfold._shown import Shown
 from chunkfold._version import __version__
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.dialects import Dialect
@@ -37,7 +36,7 @@ from chunkfold.errors import RestoreError
 from chunkfold.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 __all__ = ["State", "pack", "unpack"]
 
@@ -54,9 +53,8 @@ _MODULES = re.compile(
 # Fields that are not written, since they can be had again.
 _LEFT_OUT: dict[type, frozenset[str]] = {
     Decoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
-    StreamAccumulator: frozenset(
-        {"_objection", "_response", "_shown_choices", "_shown_facts", "_shown_order", "_stale"}
-    ),
+    StreamAccumulator: frozenset({"_objection", "_response"}),
+    ResponseBuilder: frozenset({"shown"}),
     ChoiceBuilder: frozenset({"shown"}),
     PartBuilder: frozenset({"built", "dirty", "reader"}),
 }
@@ -336,18 +334,10 @@ def _complete(decoder: Decoder, accumulator: StreamAccumulator, parts: list[Part
     for target, fresh in ((decoder, Decoder()), (accumulator, StreamAccumulator())):
         for name in _LEFT_OUT[type(target)]:
             setattr(target, name, getattr(fresh, name))
-    for choice in accumulator._choices.values():
-        choice.shown = Shown()
-        for part in _builders(choice):
-            part.dirty = choice.shown.dirty
-    for owner, name in ((decoder, "_limits"), (accumulator, "_policy")):
-        setting = getattr(owner, name)
+    accumulator._builder.show_anew()
+    for setting in (decoder._limits, accumulator._builder.policy):
         type(setting).from_dict(setting.to_dict())
     decoder.learn_anew()
-
-
-def _builders(choice: ChoiceBuilder) -> Iterable[PartBuilder]:
-    return [*choice.parts, *choice.calls.values(), *choice.strays.values(), *[part for _, part in choice.aside]]
 
 
 # Classes and their fields

@@ -1,74 +1,30 @@
 """
 The upper half: events in, the response out. It knows neither bytes nor providers.
 
-Text is collected in pieces and joined when it is looked at; arguments are parsed once, when a call is sealed. What a
-finish reason means in the light of the content (a plain stop with calls, a refusal) is decided here, at the end. What
-the policy makes of doubtful things stands in `_judgement`.
+What an event does stands in `_effects`, what is kept of it in `_builders`, and how the response is made of that in
+`_assembly`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from chunkfold import _json
-from chunkfold._builders import DELTA_OF, MANY, ChoiceBuilder, PartBuilder
-from chunkfold._extras import Fields, copied, put
-from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
-from chunkfold.errors import PolicyError
-from chunkfold.events import (
-    Annotations,
-    ArgumentsFieldDone,
-    ArgumentsPathDelta,
-    DataDelta,
-    DiagnosticEvent,
-    ErrorEvent,
-    Event,
-    Extra,
-    Finish,
-    Logprobs,
-    MessageReset,
-    MessageStart,
-    MessageStop,
-    PartReplace,
-    PartStart,
-    PartStop,
-    PartUpdate,
-    Ping,
-    ReasoningDelta,
-    RefusalDelta,
-    TextDelta,
-    TextFieldDone,
-    TextPathDelta,
-    ToolArgumentsDelta,
-    UnknownEvent,
-    UsageUpdate,
-)
-from chunkfold.limits import Limits
-from chunkfold.parts import (
-    CALLS,
-    CLASSES,
-    AudioPart,
-    FilePart,
-    ImagePart,
-    ReasoningPart,
-    RefusalPart,
-    TextPart,
-    ToolCall,
-    ToolResult,
-    UnknownPart,
-)
-from chunkfold.policy import Policy
-from chunkfold.response import Choice, Diagnostic, Response, StreamError, Usage
+from chunkfold._assembly import as_it_stands, judged, judged_part
+from chunkfold._builders import ResponseBuilder
+from chunkfold._effects import HANDLERS, take_delta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from chunkfold.parts import Kind, Part, ToolCallStatus
-    from chunkfold.response import Ended, FinishReason
+    from chunkfold._builders import PartBuilder
+    from chunkfold.errors import PolicyError
+    from chunkfold.events import Event
+    from chunkfold.limits import Limits
+    from chunkfold.parts import Part
+    from chunkfold.policy import Policy
+    from chunkfold.response import Ended, Response
 
 __all__ = ["StreamAccumulator"]
-
-_LENIENT = Policy()
 
 
 class StreamAccumulator:
@@ -80,27 +36,9 @@ class StreamAccumulator:
     """
 
     def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
-        self._policy = policy if policy is not None else _LENIENT
-        # By default only calls are judged.
-        self._is_lenient = self._policy == _LENIENT
-        self._depth = (limits if limits is not None else Limits()).json_depth
-        self._choices: dict[int, ChoiceBuilder] = {}
-        self._facts: dict[str, Any] = {}
-        self._extra = Fields()
-        self._diagnostics: list[Diagnostic] = []
-        self._usage: Usage | None = None
-        self._error: StreamError | None = None
-        self._provider_error = False
-        self._ended: Ended | None = None
+        self._builder = ResponseBuilder(policy, limits)
         self._response: Response | None = None
         self._objection: PolicyError | None = None
-        self._closings = 0
-        # What the last snapshot showed. It stays true until an event comes that is no delta to an open part.
-        self._stale = True
-        self._shown_facts: dict[str, Any] = {}
-        self._shown_order: list[ChoiceBuilder] = []
-        self._shown_choices: list[Any] = []
-        self._stopped: PartBuilder | None = None
 
     def observe(self, event: Event) -> None:
         """
@@ -111,20 +49,22 @@ class StreamAccumulator:
         """
         if self._response is not None:
             raise ValueError("observe() after finalize()")
-        handle = _HANDLERS[type(event)]
-        if handle is not _DELTA:
-            self._stale = True
-        handle(self, event)
+        builder = self._builder
+        handle = HANDLERS[type(event)]
+        if handle is not take_delta:
+            builder.shown.stale = True
+        handle(builder, event)
 
     def observe_all(self, events: Iterable[Event]) -> None:
         """Take events that a decoder has just made. The same as taking each."""
         if self._response is not None:
             raise ValueError("observe() after finalize()")
+        builder = self._builder
         for event in events:
-            handle = _HANDLERS[type(event)]
-            if handle is not _DELTA:
-                self._stale = True
-            handle(self, event)
+            handle = HANDLERS[type(event)]
+            if handle is not take_delta:
+                builder.shown.stale = True
+            handle(builder, event)
 
     def snapshot(self) -> Response:
         """
@@ -134,7 +74,8 @@ class StreamAccumulator:
         """
         if self._response is not None:
             return self._response
-        return self._build_open() if self._ended is None else self._build(self._ended)
+        builder = self._builder
+        return builder.shown.make(builder) if builder.ended is None else as_it_stands(builder, builder.ended)
 
     def finalize(self) -> Response:
         """
@@ -151,9 +92,10 @@ class StreamAccumulator:
     def complete(self) -> Response:
         """As `finalize`, but what the policy calls an error is left in `objection` instead of raised."""
         if self._response is None:
-            if self._ended is None:
-                self._end("eof")
-            self._response, self._objection = self._judged(self._ended or "eof")
+            builder = self._builder
+            if builder.ended is None:
+                builder.end("eof")
+            self._response, self._objection = judged(builder, builder.ended or "eof")
         return self._response
 
     @property
@@ -163,572 +105,19 @@ class StreamAccumulator:
 
     def as_if_ended(self, ended: Ended = "eof") -> Response:
         """What `complete` would give if the stream ended now. It goes on unchanged."""
-        return self._response or self._judged(ended)[0]
+        return self._response or judged(self._builder, ended)[0]
 
     def stopped_part(self) -> Part | None:
-        """
-        The part that the last `PartStop` closed, as the policy has it; `None` if it closed none that is handed out.
-        """
-        builder = self._stopped
-        if builder is None or builder.hidden:
-            return None
-        part = builder.built or self._build_part(builder, over=False, cut=False)
-        parts = judge_parts([_candidate(part, builder)], self._policy, 0, self._depth, self._facts.get("id")).parts
-        return parts[0] if parts else None
-
-    # Deltas
-
-    def _delta(self, event: TextDelta | ReasoningDelta | RefusalDelta | ToolArgumentsDelta) -> None:
-        try:
-            part = self._choices[event.choice].parts[event.index]
-        except (KeyError, IndexError):
-            self._stale = True
-            part = self._orphan(event, type(event))
-        else:
-            if part.delta is not type(event):
-                self._stale = True
-                part = self._misplaced(event, part)
-        pieces = part.pieces
-        if not pieces:
-            part.touch()
-        pieces.append(event.text)
-        if len(pieces) > MANY:
-            part.compact()
-
-    def _data(self, event: DataDelta) -> None:
-        part = self._at(event)
-        if not part.hidden:
-            part.fields.setdefault("data", []).append(event.data)
-            part.touch()
+        """The part that the last `PartStop` closed, as the policy has it; `None` if none that is handed out."""
+        stopped = self._builder.stopped
+        return judged_part(self._builder, stopped) if stopped is not None else None
 
     def sink(self, choice: int, index: int) -> PartBuilder:
         """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
-        return self._choices[choice].parts[index]
+        return self._builder.choices[choice].parts[index]
 
     def rows(self) -> Iterator[tuple[int, int, PartBuilder]]:
         """Each part with its choice and its index, in order."""
-        for choice in sorted(self._choices):
-            for index, part in enumerate(self._choices[choice].parts):
+        for choice in sorted(self._builder.choices):
+            for index, part in enumerate(self._builder.choices[choice].parts):
                 yield choice, index, part
-
-    def _misplaced(self, event: Any, part: PartBuilder) -> PartBuilder:
-        """A delta to a part that has ended, or that is of another kind: an orphan, unless the part can go on."""
-        kind = type(event)
-        late = DELTA_OF.get(part.kind) is kind
-        stray = self._choices[event.choice].strays.get((event.index, kind))
-        if stray is not None:
-            return stray
-        if not late or self._policy.orphans != "keep":
-            return self._orphan(event, kind)
-        if not part.noted:
-            part.noted = True
-            self._note("late_delta", f"{event.type} for part {event.index}, which had ended", event.choice, event.index)
-        return part
-
-    def _orphan(self, event: Any, delta: type | None) -> PartBuilder:
-        """The part for events that belong to none. By default it is kept, so that nothing is lost."""
-        choice = self._choice(event.choice)
-        part = choice.strays.get((event.index, delta))
-        if part is None:
-            part = choice.part(_KIND_OF_EVENT.get(type(event), "unknown"), started=False)
-            part.delta = delta
-            if self._policy.orphans == "drop":
-                part.hide()
-            choice.put_aside(event.index, part)
-            self._note("orphan_delta", f"{event.type} for part {event.index}, which is not open", event.choice)
-        return part
-
-    def _at(self, event: Any) -> PartBuilder:
-        """The part that an event other than a delta is about."""
-        return self._choice(event.choice).at(event.index) or self._orphan(event, None)
-
-    # The life of parts
-
-    def _part_start(self, event: PartStart) -> None:
-        choice = self._choice(event.choice)
-        parts = choice.parts
-        is_call = event.kind in CALLS
-        part = self._earlier(choice, event) if is_call else None
-        if part is None:
-            part = self._claimed(choice, event) if choice.strays else choice.part(event.kind)
-        if event.index == len(parts):
-            parts.append(part)
-        else:
-            choice.put_aside(event.index, part)
-        if is_call and event.id is not None:
-            choice.calls[event.id] = part
-        part.start(event)
-        if "stream_only" in part.control or (event.kind == "reasoning" and self._policy.reasoning == "drop"):
-            part.hide()
-
-    def _earlier(self, choice: ChoiceBuilder, event: PartStart) -> PartBuilder | None:
-        """The call that a start with a known id goes on with, if the policy has it so."""
-        part = choice.calls.get(event.id) if event.id is not None else None
-        if part is None or self._policy.duplicate_start == "new":
-            return None
-        choice.aliased = True
-        choice.oldest = 0
-        self._note("duplicate_start", f"the id of part {event.index} came before", event.choice, event.index)
-        if self._policy.duplicate_start == "replace":
-            part.begin(event.kind)
-        part.go_on()
-        return part
-
-    def _claimed(self, choice: ChoiceBuilder, event: PartStart) -> PartBuilder:
-        """The part of deltas that came before their start."""
-        key = (event.index, DELTA_OF.get(event.kind))
-        part = choice.strays.get(key)
-        if part is None or part.started:
-            return choice.part(event.kind)
-        choice.shown.moved = True
-        del choice.strays[key]
-        choice.aside.remove((event.index, part))
-        if part.hidden:
-            return choice.part(event.kind)
-        part.started, part.kind = True, event.kind
-        return part
-
-    def _part_update(self, event: PartUpdate) -> None:
-        part = self._at(event)
-        if event.id is not None:
-            if part.kind == "server_tool_result":
-                part.fields["call_id"] = event.id
-            elif part.kind in ("reasoning", "refusal", "unknown"):
-                part.extra["id"] = event.id
-            elif part.kind not in CALLS or not part.fields.get("id") or self._policy.id_merge == "last":
-                part.fields["id"] = event.id
-                self._choice(event.choice).calls[event.id] = part
-        if event.name is not None:
-            part.fields["name"] = self._merged_name(part.fields.get("name"), event.name)
-        if event.signature is not None:
-            if part.kind in ("text", "reasoning"):
-                part.fields["signature"] = event.signature
-            else:
-                part.extra["signature"] = event.signature
-        part.carry(event.extra)
-        part.touch()
-
-    def _merged_name(self, before: str | None, name: str) -> str:
-        """The name when another came. A dialect tells the whole name, pieces joined."""
-        how = self._policy.name_merge
-        if not before or how == "join":
-            return name
-        return before if how == "first" else name.removeprefix(before) or before
-
-    def _part_replace(self, event: PartReplace) -> None:
-        part = self._at(event)
-        if part.kind != event.part.kind:
-            self._choice(event.choice).shown.moved = True
-        part.replace(event.part)
-
-    def _part_stop(self, event: PartStop) -> None:
-        choice, index = self._choice(event.choice), event.index
-        part = choice.oldest_open() if index is None else choice.at(index)
-        self._stopped = part if part is not None and part.open else None
-        if part is None:
-            self._note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
-        else:
-            self._close(part)
-
-    def _close(self, part: PartBuilder) -> None:
-        if part.open:
-            self._closings += 1
-            part.closed = self._closings
-        part.open, part.delta = False, None
-        part.touch()
-
-    def _unknown(self, event: UnknownEvent) -> None:
-        choice = self._choice(0)
-        part = choice.part("unknown")
-        self._close(part)
-        part.built = UnknownPart(event.name, event.payload)
-        choice.parts.append(part)
-
-    def _reset(self, event: MessageReset) -> None:
-        """Drop what the server took back. Usage stays, those tokens were spent; but not that of another request."""
-        if event.reason == "attempt" and event.from_part == 0:
-            self._begin_anew()
-        for choice in self._choices.values():
-            choice.forget_from(event.from_part)
-        if event.from_part == 0:
-            self._facts = {key: value for key, value in self._facts.items() if key in ("dialect", "vendor")}
-        if event.reason == "attempt":
-            self._error, self._provider_error = None, False
-
-    def _begin_anew(self) -> None:
-        """Another request is made, maybe to another model: nothing stands of what the first one said."""
-        self._choices, self._facts, self._extra, self._diagnostics = {}, {}, Fields(), []
-        self._usage, self._stopped, self._closings = None, None, 0
-        self._shown_facts, self._shown_order, self._shown_choices = {}, [], []
-
-    # Facts
-
-    def _message_start(self, event: MessageStart) -> None:
-        for name in event.__struct_fields__:
-            value = getattr(event, name)
-            if value is not None and name not in self._facts:
-                self._facts[name] = value
-
-    def _annotations(self, event: Annotations) -> None:
-        choice = self._choice(event.choice)
-        if event.index is not None:
-            part = self._at(event)
-            part.annotate(event.items)
-            part.touch()
-        choice.annotate(event.items)
-
-    def _logprobs(self, event: Logprobs) -> None:
-        self._choice(event.choice).logprobs.extend(event.items)
-
-    def _usage_update(self, event: UsageUpdate) -> None:
-        self._usage = merged_usage(self._usage, event.usage, self._policy)
-
-    def _finish(self, event: Finish) -> None:
-        self._choice(event.choice).finish(event.reason, event.native)
-
-    def _error_event(self, event: ErrorEvent) -> None:
-        """The first error stands, but a provider's word goes before our own."""
-        if self._error is None or (event.error.origin == "provider" and not self._provider_error):
-            self._error = event.error
-        if event.error.origin == "provider":
-            self._provider_error = True
-
-    def _extra_event(self, event: Extra) -> None:
-        put(self._extra, event.path, event.value)
-
-    def _diagnostic(self, event: DiagnosticEvent) -> None:
-        self._diagnostics.append(event.diagnostic)
-
-    def _nothing(self, event: Event) -> None:
-        """An event that adds nothing to the response."""
-
-    def _stop(self, event: MessageStop) -> None:
-        self._end(event.ended)
-
-    def _end(self, ended: Ended) -> None:
-        """Nothing more comes: calls are judged anew, now that it is known whether the stream was cut."""
-        self._ended = ended
-        for choice in self._choices.values():
-            for part in choice.all_parts():
-                if part.kind in CALLS:
-                    part.built = None
-
-    # The response
-
-    def _choice(self, index: int) -> ChoiceBuilder:
-        choice = self._choices.get(index)
-        if choice is None:
-            choice = self._choices[index] = ChoiceBuilder()
-        return choice
-
-    def _note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
-        self._diagnostics.append(Diagnostic(kind, None, choice, index, detail))
-
-    def _build_open(self) -> Response:
-        """As `_build` while the stream is open, from what the last snapshot left."""
-        if self._stale:
-            self._restate()
-        choices = self._shown_choices
-        for place, builder in enumerate(self._shown_order):
-            shown = builder.shown
-            if shown.dirty or shown.choice is None:
-                choices[place] = None
-                choices[place] = shown.make(builder, self._build_part)
-        return Response(choices=tuple(choices), **self._shown_facts)
-
-    def _restate(self) -> None:
-        """Something has come beside deltas: state anew all but the parts."""
-        self._stale = False
-        facts = self._facts
-        if self._provider_error:
-            self._choice(0)  # so that the finish reason has a place
-        before = self._shown_facts.get("diagnostics", ())
-        count = len(self._diagnostics)
-        self._shown_facts = {
-            **{name: facts.get(name) for name in ("id", "model", "created", "dialect", "vendor")},
-            "usage": self._usage,
-            "error": self._error,
-            "diagnostics": before if len(before) == count else tuple(self._diagnostics),
-            "extra": copied(self._extra),
-        }
-        indices = sorted(self._choices)
-        self._shown_order = [self._choices[index] for index in indices]
-        self._shown_choices = [None] * len(indices)
-        for place, index in enumerate(indices):
-            self._shown_choices[place] = self._restate_choice(index, self._choices[index])
-
-    def _restate_choice(self, index: int, builder: ChoiceBuilder) -> Choice:
-        shown = builder.shown
-        reason = native = None
-        if builder.finishes or self._provider_error:
-            stands = chosen_finish(builder.finishes, self._policy)
-            reason, native = self._reason(builder, None), stands[1] if stands else None
-        logprobs, annotations = shown.facts.get("logprobs", ()), shown.facts.get("annotations", ())
-        facts = {
-            "index": index,
-            "finish_reason": reason,
-            "native_finish_reason": native,
-            "logprobs": logprobs if len(logprobs) == len(builder.logprobs) else tuple(builder.logprobs),
-            "annotations": annotations if len(annotations) == len(builder.annotations) else tuple(builder.annotations),
-            "role": self._facts.get("role") or "assistant",
-        }
-        # By identity: comparing would cost time in proportion to the log-probabilities.
-        if any(value is not shown.facts.get(name) for name, value in facts.items()):
-            shown.facts, shown.choice = facts, None
-        return shown.make(builder, self._build_part)
-
-    def _build(self, ended: Ended | None) -> Response:
-        """The response as the stream has it, but for what is hidden."""
-        truncated = ended is not None and self._is_truncated(ended)
-        if self._provider_error:
-            self._choice(0)  # so that the finish reason has a place
-        choices = [
-            self._build_choice(index, [part for part, _ in self._built(index, ended, truncated)], ended)
-            for index in sorted(self._choices)
-        ]
-        return self._response_of(choices, ended, truncated, self._error, self._diagnostics)
-
-    def _response_of(
-        self,
-        choices: list[Choice],
-        ended: Ended | None,
-        truncated: bool,
-        error: StreamError | None,
-        diagnostics: list[Diagnostic],
-    ) -> Response:
-        facts = self._facts
-        return Response(
-            choices=tuple(choices),
-            usage=self._usage,
-            ended=ended,
-            truncated=truncated,
-            error=error,
-            id=facts.get("id"),
-            model=facts.get("model"),
-            created=facts.get("created"),
-            dialect=facts.get("dialect"),
-            vendor=facts.get("vendor"),
-            diagnostics=tuple(diagnostics),
-            extra=copied(self._extra),
-        )
-
-    def _judged(self, ended: Ended) -> tuple[Response, PolicyError | None]:
-        """The response as the policy has it, and what the policy calls an error."""
-        policy = self._policy
-        truncated = self._is_truncated(ended)
-        if self._provider_error:
-            self._choice(0)  # so that the finish reason has a place
-        choices: list[Choice] = []
-        unusable: list[ToolCall] = []
-        diagnostics = list(self._diagnostics)
-        for index in sorted(self._choices):
-            if index and policy.choices == "first":
-                continue
-            built = self._built(index, ended, truncated)
-            if self._is_lenient and not any(type(part) is ToolCall for part, _ in built):
-                choices.append(self._build_choice(index, [part for part, _ in built], ended))
-                continue
-            candidates = [_candidate(part, builder) for part, builder in built]
-            verdict = judge_parts(candidates, policy, index, self._depth, self._facts.get("id"))
-            choices.append(self._build_choice(index, list(verdict.parts), ended))
-            unusable += verdict.unusable
-            diagnostics += verdict.diagnostics
-        gathered = self._choices.values()
-        error = self._error
-        empty = error is None and not any(choice.parts or choice.aside or choice.finishes for choice in gathered)
-        if not any(choice.index == 0 for choice in choices):
-            reason = self._reason(ChoiceBuilder(), ended)
-            if empty and policy.empty_stream == "stop":
-                reason = "stop"
-            if reason is not None:
-                choices.insert(0, Choice(finish_reason=reason))
-        if empty and policy.empty_stream == "error":
-            error = StreamError("empty_stream", "nothing came", retryable=True, origin="decoder")
-        response = self._response_of(choices, ended, truncated, error, diagnostics)
-        return response, self._objection_to(response, unusable, empty, ended)
-
-    def _objection_to(
-        self, response: Response, unusable: list[ToolCall], empty: bool, ended: Ended
-    ) -> PolicyError | None:
-        """What the policy calls an error. A response that was cancelled is nobody's concern."""
-        policy = self._policy
-        reasons = []
-        if empty:
-            if policy.empty_stream == "raise":
-                reasons.append("nothing came")
-        elif (
-            policy.missing_finish == "raise"
-            and any(not choice.finishes for choice in self._choices.values())
-            and not self._provider_error
-        ):
-            reasons.append("the server never said why it stopped")
-        if unusable:
-            reasons.append("unusable tool calls")
-        if not reasons or ended == "cancelled":
-            return None
-        return PolicyError(response, unusable, "; ".join(reasons))
-
-    def _is_truncated(self, ended: Ended) -> bool:
-        """The server said that it was done by an end mark, by an error, or by a reason for each choice."""
-        if ended == "clean" or self._provider_error:
-            return False
-        choices = self._choices.values()
-        return not choices or any(not choice.finishes for choice in choices)
-
-    def _built(self, index: int, ended: Ended | None, truncated: bool) -> list[tuple[Part, PartBuilder]]:
-        """The parts of a choice with what made them."""
-        choice = self._choices[index]
-        stands = chosen_finish(choice.finishes, self._policy)
-        cut = truncated or (stands is not None and stands[0] == "length") or self._error is not None
-        over = ended is not None
-        hypothetical = over and self._ended is None
-        out: list[tuple[Part, PartBuilder]] = []
-        for part in choice.all_parts():
-            if part.hidden:
-                continue
-            if hypothetical and part.kind in CALLS:
-                out.append((self._build_call(part, over, cut), part))
-            else:
-                out.append((part.built or self._build_part(part, over, cut), part))
-        return out
-
-    def _build_choice(self, index: int, parts: list[Part], ended: Ended | None) -> Choice:
-        choice = self._choices[index]
-        stands = chosen_finish(choice.finishes, self._policy)
-        return Choice(
-            index=index,
-            parts=tuple(parts),
-            finish_reason=self._reason(choice, ended),
-            native_finish_reason=stands[1] if stands else None,
-            logprobs=tuple(choice.logprobs),
-            annotations=tuple(choice.annotations),
-            role=self._facts.get("role") or "assistant",
-        )
-
-    def _reason(self, choice: ChoiceBuilder, ended: Ended | None) -> FinishReason | None:
-        """The server's reason, in the light of what came: only a plain stop is ever changed, and by an error all."""
-        if self._provider_error:
-            return "error"
-        policy = self._policy
-        stands = chosen_finish(choice.finishes, policy)
-        reason = stands[0] if stands else None
-        if stands is None and ended is not None:
-            if policy.missing_finish == "stop" or (policy.missing_finish == "stop_if_clean" and ended == "clean"):
-                reason = "stop"
-        if reason == "stop" and policy.infer_finish:
-            kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown"}
-            if "tool_call" in kinds:
-                return "tool_calls"
-            if "refusal" in kinds and not any(part.text() for part in choice.parts if part.kind == "text"):
-                return "refusal"
-        return reason
-
-    def _build_part(self, part: PartBuilder, over: bool = False, cut: bool = False) -> Part:
-        fields, kind = part.fields, part.kind
-        built: Part
-        if kind == "text":
-            text = part.text()
-            if not (fields or part.annotations or part.extra):
-                built = TextPart(text)
-            else:
-                built = TextPart(text, annotations=tuple(part.annotations), extra=dict(part.extra), **fields)
-        elif kind == "reasoning":
-            built = ReasoningPart(text=part.text(), extra=dict(part.extra), **fields)
-        elif kind == "refusal":
-            built = RefusalPart(part.text())
-        elif kind in CALLS:
-            built = self._build_call(part, over, cut)
-        elif kind == "server_tool_result":
-            built = ToolResult(extra=dict(part.extra), **fields)
-        elif kind == "unknown":
-            built = UnknownPart(fields.get("name", ""), dict(part.extra))
-        else:
-            built = self._build_media(part)
-        part.built = built
-        return built
-
-    def _build_media(self, part: PartBuilder) -> ImagePart | AudioPart | FilePart:
-        fields = dict(part.fields)
-        pieces = fields.pop("data", None)
-        data = b"".join(pieces) if pieces else None
-        if pieces and len(pieces) > 1:
-            part.fields["data"] = [data]
-        text = part.text()
-        if text:
-            fields["transcript"] = text
-        cls: Callable[..., ImagePart | AudioPart | FilePart] = CLASSES[part.kind]
-        return cls(data=data, extra=dict(part.extra), **fields)
-
-    def _build_call(self, part: PartBuilder, over: bool, cut: bool) -> ToolCall:
-        raw = part.text()
-        fields = part.fields
-        status: ToolCallStatus = "open"
-        if over or not part.open:
-            if not raw and part.control:
-                raw = part.start_arguments() or ""
-            if part.sealed is None or part.sealed[1] != len(raw):
-                part.sealed = (self._seal(raw, fields.get("type") == "custom"), len(raw))
-            status = part.sealed[0]
-            if status == "invalid" and cut and over:
-                status = "truncated"
-        call = ToolCall(raw_arguments=raw, status=status, extra=dict(part.extra), **fields)
-        if part.reader is not None:
-            call.__dict__["reader"] = part.reader
-        return call
-
-    def _seal(self, raw: str, is_text: bool) -> ToolCallStatus:
-        """Judge the argument text, once."""
-        if is_text:
-            return "complete"
-        if not raw.strip(" \t\r\n"):
-            return "empty"
-        return "complete" if _json.is_object(raw, self._depth) else "invalid"
-
-
-def _candidate(part: Part, builder: PartBuilder) -> Candidate:
-    return Candidate(
-        part,
-        builder.started,
-        builder.closed,
-        bool(builder.pieces or builder.chunks),
-        builder.start_arguments(),
-        "expects_arguments" in builder.control,
-    )
-
-
-_KIND_OF_EVENT: dict[type, Kind] = {
-    TextDelta: "text",
-    ReasoningDelta: "reasoning",
-    RefusalDelta: "refusal",
-    ToolArgumentsDelta: "tool_call",
-    DataDelta: "file",
-}
-
-_DELTA = StreamAccumulator._delta
-_HANDLERS: dict[type, Callable[[StreamAccumulator, Any], None]] = {
-    MessageStart: StreamAccumulator._message_start,
-    PartStart: StreamAccumulator._part_start,
-    TextDelta: StreamAccumulator._delta,
-    ReasoningDelta: StreamAccumulator._delta,
-    RefusalDelta: StreamAccumulator._delta,
-    ToolArgumentsDelta: StreamAccumulator._delta,
-    DataDelta: StreamAccumulator._data,
-    PartUpdate: StreamAccumulator._part_update,
-    PartReplace: StreamAccumulator._part_replace,
-    PartStop: StreamAccumulator._part_stop,
-    Annotations: StreamAccumulator._annotations,
-    Logprobs: StreamAccumulator._logprobs,
-    UsageUpdate: StreamAccumulator._usage_update,
-    Finish: StreamAccumulator._finish,
-    MessageReset: StreamAccumulator._reset,
-    ErrorEvent: StreamAccumulator._error_event,
-    Ping: StreamAccumulator._nothing,
-    ArgumentsPathDelta: StreamAccumulator._nothing,
-    ArgumentsFieldDone: StreamAccumulator._nothing,
-    TextPathDelta: StreamAccumulator._nothing,
-    TextFieldDone: StreamAccumulator._nothing,
-    UnknownEvent: StreamAccumulator._unknown,
-    Extra: StreamAccumulator._extra_event,
-    DiagnosticEvent: StreamAccumulator._diagnostic,
-    MessageStop: StreamAccumulator._stop,
-}
