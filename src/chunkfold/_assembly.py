@@ -56,14 +56,14 @@ def judged(builder: ResponseBuilder, ended: Ended) -> tuple[Response, PolicyErro
         made = _parts_of(builder, choice, truncated)
         parts = tuple([part for part, _ in made])
         # By default only calls are judged.
-        if not is_lenient or any(type(part) is ToolCall for part in parts):
+        if not is_lenient or ToolCall in map(type, parts):
             verdict = _verdict(builder, index, made)
             parts = verdict.parts
             unusable += verdict.unusable
             diagnostics += verdict.diagnostics
         choices.append(_choice_of(builder, index, choice, parts, ended))
     error, empty = builder.error, _is_empty(builder)
-    if not any(choice.index == 0 for choice in choices):
+    if 0 not in builder.choices:
         reason = "stop" if empty and policy.empty_stream == "stop" else _said_reason(None, policy, ended)
         if reason is not None:
             choices.insert(0, Choice(finish_reason=reason))
@@ -117,8 +117,11 @@ def _is_truncated(builder: ResponseBuilder, ended: Ended) -> bool:
 
 
 def _is_empty(builder: ResponseBuilder) -> bool:
-    choices = builder.choices.values()
-    return builder.error is None and not any(choice.parts or choice.aside or choice.finishes for choice in choices)
+    """Nothing came that is part of an answer, and no error that says why."""
+    for choice in builder.choices.values():
+        if choice.parts or choice.aside or choice.finishes:
+            return False
+    return builder.error is None
 
 
 def _objection_to(
