@@ -122,6 +122,8 @@ class Decoder:
         # Something came that is neither a payload, an error, a ping nor an end mark.
         self._noise = False
         self._head = bytearray()
+        # It was noted that payloads are framed or encoded twice.
+        self._has_wrapped = False
         if self._named:
             self._speak(dialects.get(dialect))
 
@@ -567,8 +569,12 @@ class Decoder:
         if data[:1] != b"{":
             if not data or data.isspace():
                 return
-            if data.lstrip().startswith(b"[DONE]"):
+            plain = _unwrapped(data)
+            if plain.lstrip().startswith(b"[DONE]"):
                 self._end_mark()
+                return
+            if plain is not data:
+                self._wrapped(plain, frame)
                 return
         payload, forgiven = self._payload(frame)
         if forgiven == "not_json":
@@ -586,8 +592,23 @@ class Decoder:
         else:
             self._any_payload(payload, frame)
             templates = self._templates  # of the dialect that was found
-        if templates.learns:
+        if forgiven == "glued_end":
+            self._end_mark()
+        elif templates.learns:
             self._learn(before, frame, payload)
+
+    def _wrapped(self, plain: bytes, frame: Frame) -> None:
+        """A payload that was framed or encoded twice, without what is around it."""
+        self._templates.clear()
+        if not self._has_wrapped:
+            self._has_wrapped = True
+            self._writer.diagnose("wrapped_twice", "payloads stand behind a second `data:` or inside a string")
+        frame = Frame(plain, frame.event, cut=frame.cut)
+        payload, forgiven = self._payload(frame)
+        if forgiven != "not_json":
+            self._writer.careful = forgiven is not None
+            self._any_payload(payload, frame)
+        self._templates.clear()
 
     def _learn(self, before: int, frame: Frame, payload: Any) -> None:
         """If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness."""
@@ -624,7 +645,8 @@ class Decoder:
             self._not_json(frame, str(error))
             return None, "not_json"
         if forgiven is not None and forgiven != "lenient_json":
-            writer.diagnose(forgiven, f"a frame of {len(frame.data)} bytes was read leniently")
+            kind = "glued_objects" if forgiven == "glued_end" else forgiven
+            writer.diagnose(kind, f"a frame of {len(frame.data)} bytes was read leniently")
         return payload, forgiven
 
     def _restated(self, data: bytes) -> tuple[Any, None] | None:
@@ -655,7 +677,9 @@ class Decoder:
         """A line that belongs to no framing."""
         text = frame.data.decode(errors="replace")
         field, colon, rest = text.partition(":")
-        if colon and field == "error" and rest.strip():
+        if text.strip() == "[DONE]":
+            self._end_mark()
+        elif colon and field == "error" and rest.strip():
             # llama.cpp and gpustack tell an error in a field of that name.
             self._error_field(rest.strip())
         elif frame.cut:
@@ -711,6 +735,9 @@ class Decoder:
         elif isinstance(payload, list):
             for item in payload:
                 self._any_payload(item, frame)
+        elif frame.event == "error" and isinstance(payload, str) and payload.strip():
+            # A sentence is the body of an error also where it is written as JSON.
+            self._writer.error(read_error(payload, raw=None))
         elif payload is not None:
             self._noise = True
             self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
@@ -835,6 +862,22 @@ class Decoder:
 def _ends_event(data: bytes) -> bool:
     """True if an event ends in *data*."""
     return b"\n\n" in data or (_CR in data and b"\n\r\n" in data)
+
+
+def _unwrapped(data: bytes) -> bytes:
+    """
+    What stands behind a second `data:`, or the text of a JSON string that holds an object or the end mark: servers
+    frame twice what their framework frames, and encode what is JSON already. *data* itself if it is neither.
+    """
+    plain = data.lstrip()
+    while plain.startswith(b"data:"):
+        plain = plain[5:].lstrip()
+    if plain.startswith((b'"{', b'"[DONE]"')):
+        try:
+            plain = msgspec.json.decode(plain, type=str).encode()
+        except (msgspec.DecodeError, UnicodeError):
+            return data
+    return plain if plain.startswith((b"{", b"[")) and len(plain) < len(data.lstrip()) else data
 
 
 def _unfinished(data: bytes) -> bytes:
