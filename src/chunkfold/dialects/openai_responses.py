@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+# Fields of the response that some servers put beside it, or in its place.
+_BESIDE = ("id", "model", "created_at", "status", "output", "usage", "error", "incomplete_details")
+_CARRYING_FIELDS = EVENT_FIELDS.union(_BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
 _PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
@@ -109,7 +112,7 @@ class OpenAIResponses(Dialect):
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
             handler(self, payload, frame)
-            self.w.extras(payload, EVENT_FIELDS)
+            self.w.extras(payload, _CARRYING_FIELDS if handler in _CARRYING else EVENT_FIELDS)
 
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[int, int] = {}
@@ -168,8 +171,7 @@ class OpenAIResponses(Dialect):
     # The response
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        response = payload.get("response")
-        id_ = _text(response.get("id")) if isinstance(response, dict) else None
+        id_ = _text(_response_in(payload).get("id"))
         if self._items or self.end_seen:
             # A proxy begins anew, or splices in another attempt: what came so far is void.
             self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
@@ -178,16 +180,20 @@ class OpenAIResponses(Dialect):
         self._progress(payload, frame)
 
     def _progress(self, payload: dict[str, Any], frame: Frame) -> None:
-        for _, response in self.w.objects("response", payload.get("response")):
+        for _, response in self.w.objects("response", _response_in(payload) or payload.get("response")):
             self._facts(response)
 
     def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
-        response = payload.get("response")
+        response, inside = _response_in(payload), payload.get("response")
         said = payload["type"].removeprefix("response.").replace("done", "completed")
-        self._whole_response(response if isinstance(response, dict) else {}, said, frame, "response", "output")
+        is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
+        path = ("output",) if is_beside else ("response", "output")
+        self._whole_response(response, said, frame, *path, is_event=True)
         self.w.message(vendor=next((_VENDORS[key] for key in payload if key in _VENDORS), None))
 
-    def _whole_response(self, response: dict[str, Any], said: str, frame: Frame, *path: str) -> None:
+    def _whole_response(
+        self, response: dict[str, Any], said: str, frame: Frame, *path: str, is_event: bool = False
+    ) -> None:
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
         self._output(response.get("output"), frame, *path)
@@ -197,7 +203,7 @@ class OpenAIResponses(Dialect):
             self._tell(read_error(error))
         if error:
             self.w.extra(("error",), error)
-        if status in ("in_progress", "queued") and len(path) == 1:
+        if status in ("in_progress", "queued") and not is_event:
             return  # a response that runs in the background, fetched before its end
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
@@ -613,6 +619,14 @@ class OpenAIResponses(Dialect):
             self.w.error(error)
 
 
+def _response_in(payload: dict[str, Any]) -> dict[str, Any]:
+    """The response that an event carries, with what some servers put beside it, or in its place."""
+    response = payload.get("response")
+    response = response if isinstance(response, dict) else {}
+    beside = {key: payload[key] for key in _BESIDE if payload.get(key) and not response.get(key)}
+    return {**response, **beside} if beside else response
+
+
 def _told(kind: str, payload: dict[str, Any]) -> str:
     """What an event says beside its delta, as far as a repeat of it must say the same."""
     response = payload.get("response")
@@ -689,6 +703,8 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **dict.fromkeys(_PINGS, lambda self, *_: self.w.ping()),
     "error": OpenAIResponses._error,
 }
+
+_CARRYING = (OpenAIResponses._created, OpenAIResponses._progress, OpenAIResponses._closing)
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
