@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import FINE, error_in, read_error
-from chunkfold.dialects._words import is_real, word
+from chunkfold.dialects._words import choice_index, is_real, word
 from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ class DashScope(Dialect):
 
     def _choice(self, place: int, choice: dict[str, Any]) -> None:
         w = self.w
-        index, reason = choice.get("index"), choice.get("finish_reason")
-        index = index if type(index) is int and index >= 0 else place
+        index, reason = choice_index(choice.get("index"), place), choice.get("finish_reason")
         path = ("output", "choices", index)
         w.extra(path, {})
         if "index" in choice:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import choice_index, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.response import FinishReason
 
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
 _CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage"})
@@ -32,6 +33,8 @@ _NESTED = ("choices", "obfuscation")
 # llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
 _COUNTS = ("tokens_evaluated", "tokens_predicted")
 _OWN = frozenset({"content", "tokens", "stop_type", "model", "error", "completion_probabilities", *_COUNTS})
+
+_FLAGS: dict[str, FinishReason] = {"stopped_limit": "length", "stopped_word": "stop", "stopped_eos": "stop"}
 
 # What one entry of each parallel list is called in an entry of ours. Other lists keep their names.
 _COLUMNS = {"tokens": "token", "token_logprobs": "logprob"}
@@ -155,7 +158,9 @@ class OpenAICompletions(Dialect):
         self._tokens(payload.get("tokens"), "tokens")
         w.usage({key: payload[key] for key in _COUNTS if key in payload}, _own_usage)
         if payload.get("stop"):
-            w.finish(index, payload.get("stop_type"))
+            said = payload.get("stop_type")
+            # Builds of before 2025 have a flag for each reason, and no word.
+            w.finish(index, said, None if said else next((_FLAGS[key] for key in _FLAGS if payload.get(key)), None))
             self.end_seen = True
         w.extras(payload, _OWN)
         if payload.get("stop") or not self._begun:
@@ -167,8 +172,7 @@ class OpenAICompletions(Dialect):
 
 
 def _index(payload: dict[str, Any], place: int = 0) -> int:
-    index = payload.get("index", place)
-    return index if type(index) is int and index >= 0 else 0
+    return choice_index(payload.get("index"), place, odd=0)
 
 
 def _own_usage(raw: dict[str, Any]) -> Usage:

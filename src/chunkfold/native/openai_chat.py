@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -50,6 +51,7 @@ _PIECES = {
     ".reasoning": APPEND,
     ".reasoning_content": APPEND,
     ".reasoning_text": APPEND,
+    ".thinking": APPEND,
     ".reasoning_details[]": FIRST,
     ".reasoning_details[].text": APPEND,
     ".reasoning_details[].summary": APPEND,
@@ -100,7 +102,7 @@ RULES: Mapping[str, Rule] = {
 _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
-_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks")
+_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
 _ITEMS = ("item", "inner", "string")
 
 
@@ -336,7 +338,9 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     absent = extra.get("$absent", ())
     if "type" not in absent:
         out.setdefault("type", call.type)
-    if holder not in absent:
+    if whole and extra.get("$flat"):
+        out.update(_function(call, holder, whole))
+    elif holder not in absent:
         out[holder] = _function(call, holder, whole)
     return out
 
@@ -345,6 +349,8 @@ def _function(call: ToolCall, holder: str, whole: bool) -> dict[str, Any]:
     out = fields(extra_of(call.extra, holder))
     fill(out, name=call.name)
     key = "input" if holder == "custom" else "arguments"
+    if whole and call.extra.get("$key") in ARGUMENTS:
+        key = call.extra["$key"]
     if "arguments" not in call.extra.get("$absent", ()) and not (whole and key in out and not call.raw_arguments):
         as_object = call.extra.get("$form") == "object"
         out[key] = arguments_of(call) if as_object else call.raw_arguments
