@@ -18,6 +18,7 @@ from chunkfold._restated import LONG
 from chunkfold._restated import read as read_restated
 from chunkfold._templates import DELTAS, Templates, is_slow
 from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._words import is_ping
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
@@ -608,6 +609,8 @@ class Decoder:
         if forgiven != "not_json":
             self._writer.careful = forgiven is not None
             self._any_payload(payload, frame)
+        if forgiven == "glued_end":
+            self._end_mark()
         self._templates.clear()
 
     def _learn(self, before: int, frame: Frame, payload: Any) -> None:
@@ -669,6 +672,8 @@ class Decoder:
         elif frame.event == "error":
             # The body of an error need not be JSON.
             writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
+        elif is_ping(frame.event):
+            writer.ping()
         else:
             self._noise = True
             writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
@@ -738,6 +743,8 @@ class Decoder:
         elif frame.event == "error" and isinstance(payload, str) and payload.strip():
             # A sentence is the body of an error also where it is written as JSON.
             self._writer.error(read_error(payload, raw=None))
+        elif is_ping(frame.event):
+            self._writer.ping()
         elif payload is not None:
             self._noise = True
             self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
@@ -763,7 +770,7 @@ class Decoder:
         error = error_in(payload)
         if error is not None:
             self._writer.error(error)
-        elif payload.get("type") in ("ping", "keepalive", "heartbeat"):
+        elif not payload or is_ping(payload.get("type"), frame.event):
             self._writer.ping()
         else:
             self._hold(payload, frame)

@@ -79,7 +79,8 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
         )
     status_word = _text(error.get("status"))
-    status_word = None if status_word is None or status_word.isdecimal() else status_word
+    if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
+        status_word = None
     kind = (
         _text(error.get("type")) or status_word or _text(error.get("__type")) or _text(error.get("errorType")) or type_
     )
@@ -200,7 +201,8 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     code = payload.get("code")
     if code and code not in FINE and not payload.get("type"):
         return True
-    return payload.keys() == {"detail"} or _status_of(payload, None, code) is not None
+    said = {key for key, item in payload.items() if item is not None}
+    return said == {"detail"} or _status_of(payload, None, code) is not None
 
 
 def _names_error(word: str) -> bool:

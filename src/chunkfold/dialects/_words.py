@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "word"]
+__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "whole_number", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -57,22 +57,30 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     return cast("FinishReason", found)
 
 
-def choice_index(said: object, place: int = 0, *, odd: int | None = None) -> int:
-    """
-    The index of a choice by what is *said* of it, which servers of other languages write as a text or as `1.0`; its
-    *place* if nothing is, and if it is no index: *odd*, or its place, too.
-    """
-    if type(said) is int and said >= 0:
+def whole_number(said: object) -> int | None:
+    """An index, which servers of other languages write as text or as `1.0` too; `None` if it is none."""
+    if type(said) is int:
         return said
     if isinstance(said, str) and said.isascii() and said.isdecimal() and len(said) < _DIGITS:
         return int(said)
-    if isinstance(said, float) and said >= 0 and said.is_integer() and said < 10**_DIGITS:
+    if isinstance(said, float) and said.is_integer() and abs(said) < 10**_DIGITS:
         return int(said)
-    return place if odd is None or said is None or said == "" else odd
+    return None
 
 
-# No server numbers more choices than that.
+# No server numbers more than that.
 _DIGITS = 9
+
+
+def choice_index(said: object, place: int = 0, *, odd: int | None = None) -> int:
+    """
+    The index of a choice by what is *said* of it; its *place* if nothing is, and if it is no index: *odd*, or its
+    place, too.
+    """
+    number = whole_number(said)
+    if number is not None and number >= 0:
+        return number
+    return place if odd is None or said is None or said == "" else odd
 
 
 def counted(number: object) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._calls import ARGUMENTS, arguments_key, flat_function
 from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._words import choice_index, word
+from chunkfold.dialects._words import choice_index, whole_number, word
 from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
@@ -519,6 +519,9 @@ class OpenAIChat(Dialect):
             absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
             if absent:
                 rest["$absent"] = absent
+        if type(number) is not int:
+            whole = whole_number(number)
+            number = number if whole is None else whole
         if not isinstance(number, (int, str)):
             # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
             before = self.w.last_call(index)

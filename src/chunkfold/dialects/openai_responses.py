@@ -37,7 +37,7 @@ from chunkfold.dialects._output_items import (
     input_text,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -155,6 +155,8 @@ class OpenAIResponses(Dialect):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := error_in(payload) if payload.get("type") else error_body(payload)) is not None:
             self._tell(error)
+        elif not payload or is_ping(payload.get("type"), frame.event):
+            self.w.ping()
         else:
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
