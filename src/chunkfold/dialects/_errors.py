@@ -81,9 +81,8 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     status_word = _text(error.get("status"))
     if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
         status_word = None
-    kind = (
-        _text(error.get("type")) or status_word or _text(error.get("__type")) or _text(error.get("errorType")) or type_
-    )
+    types = [_text(error.get(key)) for key in ("type", "__type", "errorType", "error_type")]
+    kind = types[0] or status_word or next(filter(None, types), None) or type_
     code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
@@ -121,6 +120,9 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+    if not _SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in _SAYING):
+        # DeepInfra tells errors in fields of a chunk without choices.
+        return _flat_error(payload)
     errors = payload.get("errors")
     errors = [errors] if isinstance(errors, dict) else errors
     first = errors[0] if isinstance(errors, list) and errors else None
@@ -196,8 +198,6 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     kinds = [word for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
     if any(map(_names_error, kinds)) or payload.get("success") is False or _is_failure(payload.get("status")):
         return True
-    if any(payload.get(key) for key in _SAYING):
-        return True
     code = payload.get("code")
     if code and code not in FINE and not payload.get("type"):
         return True
@@ -229,8 +229,8 @@ _ERROR_BODY = frozenset(
         "retry_after",
     }
 )  # fmt: skip
-# What nothing but an error has (Baidu, AWS Lambda).
-_SAYING = ("error_msg", "errorMessage")
+# What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
+_SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
 _CODES = ("code", "error_code", "errorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (
