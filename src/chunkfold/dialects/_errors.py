@@ -234,7 +234,7 @@ _SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
 _CODES = ("code", "error_code", "errorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (
-    "status_code", "statusCode", "http_status_code", "raw_status_code", "http_status", "httpStatus", "http_code",
+    "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status", "httpStatus", "http_code",
     "status",
 )  # fmt: skip
 _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds")
@@ -242,7 +242,18 @@ _BESIDE = (*_STATUSES, *_DELAYS)
 
 
 def _message_of(error: Mapping[str, Any]) -> str | None:
-    for key in ("message", "msg", "error_message", "error_msg", "errorMessage", "detail", "reason", "Message", "title"):
+    for key in (
+        "message",
+        "msg",
+        "error_message",
+        "error_msg",
+        "errorMessage",
+        "detail",
+        "reason",
+        "Message",
+        "originalMessage",
+        "title",
+    ):
         value = error.get(key)
         if isinstance(value, str) and value:
             return value
