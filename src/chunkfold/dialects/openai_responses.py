@@ -77,7 +77,7 @@ class OpenAIResponses(Dialect):
             return CERTAIN
         if not isinstance(kind, str) or not kind.startswith("response."):
             return NO
-        return CERTAIN if kind in HANDLERS else LIKELY
+        return CERTAIN if kind in HANDLERS or kind in OLDER else LIKELY
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -108,6 +108,10 @@ class OpenAIResponses(Dialect):
             payload = {**payload, "type": kind}
             self.w.singular = True  # what is not in it is not known from its likeness
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is None and isinstance(kind, str) and kind in OLDER:
+            kind, payload = OLDER[kind], _renewed(payload, OLDER[kind])
+            handler = HANDLERS[kind]
+            self.w.singular = True  # as above
         if handler is None:
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
@@ -629,6 +633,14 @@ def _response_in(payload: dict[str, Any]) -> dict[str, Any]:
     return {**response, **beside} if beside else response
 
 
+def _renewed(payload: dict[str, Any], kind: str) -> dict[str, Any]:
+    """An event under its name of today. Its delta may be an object with the text in it."""
+    delta = payload.get("delta")
+    if isinstance(delta, dict) and isinstance(delta.get("text"), str):
+        return {**payload, "type": kind, "delta": delta["text"]}
+    return {**payload, "type": kind}
+
+
 def _told(kind: str, payload: dict[str, Any]) -> str:
     """What an event says beside its delta, as far as a repeat of it must say the same."""
     response = payload.get("response")
@@ -707,6 +719,17 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
 }
 
 _CARRYING = (OpenAIResponses._created, OpenAIResponses._progress, OpenAIResponses._closing)
+
+# Names that events had before, which servers still send.
+OLDER = {
+    f"response.{before}.{verb}": f"response.{now}.{verb}"
+    for before, now in (
+        ("reasoning", "reasoning_text"),
+        ("reasoning_summary", "reasoning_summary_text"),
+        ("text", "output_text"),
+    )
+    for verb in ("delta", "done")
+}
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
