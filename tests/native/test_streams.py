@@ -46,6 +46,7 @@ DIFFERS = {
     "gemini-interactions/completed-without-an-interaction": "the end says no status, the start says one",
     "gemini-interactions/failed-in-an-event-of-its-own": "as above",
     "gemini-interactions/interactions-wrong-shapes": "nothing is what the API says",
+    "gemini/gemini-arguments-under-another-name": "the body calls them as the API does",
     "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
     "gemini/gemini-content-of-another-shape-amid-arguments": "the content is objects and a number in turn",
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",

@@ -234,8 +234,8 @@ _SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
 _CODES = ("code", "error_code", "errorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (
-    "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status", "httpStatus", "http_code",
-    "status",
+    "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
+    "httpStatus", "http_code", "status",
 )  # fmt: skip
 _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds")
 _BESIDE = (*_STATUSES, *_DELAYS)

@@ -301,9 +301,11 @@ class Gemini(Dialect):
             self._unknown(choice, "functionCall", _as_sent(about, functionCall=call))
             return
         w = self.w
-        name, id_, args = call.get("name"), call.get("id"), call.get("args")
+        args_key = "arguments" if "arguments" in call and not call.get("args") else "args"
+        name, id_, args = call.get("name"), call.get("id"), call.get(args_key)
         pieces, goes_on = _field(call, "partialArgs"), _field(call, "willContinue")
-        inner = {key: value for key, value in call.items() if key not in _CALL or _is_blank(value) or value is False}
+        known = _CALL if args_key == "args" else _CALL | {args_key}
+        inner = {key: value for key, value in call.items() if key not in known or _is_blank(value) or value is False}
         rest = _described(about, str(path[-1]), inner)
         told = {key: value for key, value in about.items() if value is not None}
         if not all(map(_is_blank, inner.values())):
@@ -320,7 +322,7 @@ class Gemini(Dialect):
             self._leave(choice, id_)
             slot = w.start(choice, "tool_call", id=id_, name=name, tool_type="function", extra=rest)
             if args or not (pieces or goes_on):
-                w.delta(slot, json_text(args, frame.data, *path, "args"))
+                w.delta(slot, json_text(args, frame.data, *path, args_key))
                 w.stop(slot)
                 return
             if not name:

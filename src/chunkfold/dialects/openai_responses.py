@@ -429,6 +429,8 @@ class OpenAIResponses(Dialect):
         fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
         if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
             fields["annotations"] = cited  # a part has each once
+        if part.get("type") == "text":
+            fields["type"] = "text"  # as chat calls it
         for key, value in fields.items():
             self.w.extra(("output", item.place, family, piece.place, key), value)
 
@@ -663,8 +665,9 @@ def _number(payload: dict[str, Any], key: str) -> int | None:
 
 
 def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
-    """The list, the kind and the field of a part, by its type or, if it has none, as is usual there."""
-    return PARTS.get(word(part.get("type"), default=default), (PARTS[default][0], "unknown", ""))
+    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
+    kind = word(part.get("type"), default=default)
+    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
 def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
