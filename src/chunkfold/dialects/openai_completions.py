@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import choice_index, word
 from chunkfold.response import Usage
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from chunkfold.response import FinishReason
 
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
-_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage"})
+# Where OpenRouter and others have reasoning beside the text; the first one counts.
+_REASONING = ("reasoning", "reasoning_content")
+_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage", *_REASONING})
 # Fields that have a place of their own in the native body.
 _NESTED = ("choices", "obfuscation")
 
@@ -45,7 +47,7 @@ class OpenAICompletions(Dialect):
 
     name: ClassVar[str] = "openai-completions"
     ends_with_done: ClassVar[bool] = True
-    delta_keys: ClassVar[tuple[str, ...]] = ("text", "content")
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "content", *_REASONING)
     # llama.cpp's `stop_type`; `eos` is in everybody's table.
     words: ClassVar[Mapping[str, str]] = {"limit": "length", "word": "stop"}
 
@@ -99,9 +101,10 @@ class OpenAICompletions(Dialect):
         w = self.w
         index = _index(choice, place)
         delta = choice.get("delta")
+        self._reasoning(index, choice)
         if isinstance(delta, dict):
-            # Proxies that translate from chat let one of its deltas through.
-            w.append(index, "text", delta.get("content"))
+            # Proxies that translate from chat let one of its deltas through, perhaps beside the same text.
+            w.append(index, "text", None if choice.get("text") else delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
         w.append(index, "text", choice.get("text"))
         if choice.get("logprobs") is not None:
@@ -109,6 +112,8 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
         w.usage(choice.get("usage"))
+        if choice.get("error"):
+            w.error(read_error(choice["error"], raw=choice))
         w.extras(choice, _CHOICE, "choices", index)
         if None in choice.values() or index not in self._indexed or choice.get("finish_reason") == "" or delta == {}:
             w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
@@ -117,6 +122,15 @@ class OpenAICompletions(Dialect):
             if choice.get("index") is not index:
                 odd = {"index": choice["index"]} if "index" in choice else {"$absent": ["index"]}
                 w.extras(odd, frozenset(), "choices", index)
+
+    def _reasoning(self, index: int, choice: dict[str, Any]) -> None:
+        """Reasoning beside the text, counted once. What is no text is kept."""
+        said = [key for key in _REASONING if choice.get(key)]
+        for key in said:
+            if not isinstance(choice[key], str):
+                self.w.extra(("choices", index, key), choice[key])
+            elif key == said[0]:
+                self.w.append(index, "reasoning", choice[key], extra={"$field": key})
 
     def _logprobs(self, index: int, value: Any) -> None:
         """Parallel lists, one entry a token; llama.cpp sends chat's list of objects here too."""
