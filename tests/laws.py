@@ -105,7 +105,20 @@ def _every_way(pieces: list[bytes], dialect: str, **options: Any) -> tuple[Any, 
     with contextlib.suppress(LimitExceeded):
         told.extend(stream)
     assert told == events, "stream() hands out other events than the folder"
+    assert _looked_at(pieces, dialect, **options) == events, "to look at the response changes the events"
     return events, response, quiet, pulled, stream.response()
+
+
+def _looked_at(pieces: list[bytes], dialect: str, **options: Any) -> list[Any]:
+    """The events of a stream whose response is looked at now and then."""
+    told: list[Any] = []
+    stream = chunkfold.stream(iter(pieces), dialect, **options)
+    with contextlib.suppress(LimitExceeded):
+        for event in stream:
+            told.append(event)
+            if len(told) % 7 == 0:
+                stream.response()
+    return told
 
 
 def assert_same_value(value: Any) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 
 import chunkfold
-from chunkfold import _counted, _templates
+from chunkfold import _counted, _deltas
 from chunkfold._counted import Counted
 from tests.laws import assert_templates_change_nothing
 from tests.test_fast_equals_slow import frames_read_in_full, slowly
@@ -88,9 +89,9 @@ def test_item_ids_that_take_turns_at_one_index_are_one_call(seed):
 
 
 def test_more_reads_than_are_taken_in_one_go_mean_the_same():
-    frames = calls(2, 3 * _templates._MANY)
+    frames = calls(2, 3 * _deltas.MANY)
     assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
-    frames = calls(1, 2 * _templates._MANY + 70)
+    frames = calls(1, 2 * _deltas.MANY + 70)
     assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
 
 
@@ -125,17 +126,22 @@ def test_numbered_reads_are_followed(monkeypatch):
         assert frames_read_in_full(frames, "openai-responses") < 60
 
 
+def numbered(number):
+    """All that is asked of a shape."""
+    return SimpleNamespace(number=number)
+
+
 def test_what_varies_otherwise_is_given_up():
     frames = calls(1, 500)
     frames = [frame.replace(b'"item_id": "call0"', b'"item_id": "%d"' % at) for at, frame in enumerate(frames)]
     assert_templates_change_nothing(frames, "openai-responses")
     counted = Counted("n")
     for number in range(50):
-        counted.learn(b'{"n":%d,"id":%d,"text":' % (number, number), number, b"}", None)
+        counted.learn(numbered(number), b"", b'{"n":%d,"id":%d,"text":' % (number, number), b"}", None)
     assert counted.is_worn
     counted = Counted("n")
     for first in (b'{"text":', b'{"n":7,"x":{"n":7},"text":', b'{"n":77,"text":'):
-        counted.learn(first, 7, b"}", None)
+        counted.learn(numbered(7), b"", first, b"}", None)
         assert not counted.parts
 
 

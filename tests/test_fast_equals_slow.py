@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _json, _templates, dialects
+from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _deltas, _json, _templates, dialects
 from chunkfold._shapes import Shape
 from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case
 from tests.laws import assert_templates_change_nothing
@@ -299,7 +299,8 @@ MESSAGES = [(name, messages_in(body)) for name, body in BINARY]
 def _soon(monkeypatch):
     """What happens after many frames happens after a few."""
     monkeypatch.setattr(_templates, "_NOW_AND_THEN", 5)
-    monkeypatch.setattr(_templates, "_MANY", 7)
+    for module in (_deltas, _templates):
+        monkeypatch.setattr(module, "MANY", 7)
 
 
 def mutated_messages(frames, rng):
@@ -534,7 +535,7 @@ def frames_read_in_full(frames, dialect="openai-chat", events=True):
     """How many of *frames* were read in full."""
     read = []
     folder = Folder(dialect)
-    spoken = type(folder._decoder._dialect)
+    spoken = type(folder._decoder._payloads.dialect)
     original = spoken.decode
 
     def decode(self, payload, frame):

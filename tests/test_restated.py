@@ -27,7 +27,7 @@ texts = st.builds(
 @given(texts, st.booleans())
 def test_a_long_string_that_is_known_is_that_object(text, ascii_only):
     data = json.dumps({"a": [1, {"b": text}], "c": "d"}, ensure_ascii=ascii_only).encode()
-    value = _restated.read(data, ["x", text])
+    value = _restated.read(data, ["x", text], 3)
     assert value == {"a": [1, {"b": text}], "c": "d"}
     literal = json.dumps(text, ensure_ascii=ascii_only).encode()
     assert value["a"][1]["b"] is text or len(literal) < _restated.LONG
@@ -38,13 +38,27 @@ def test_a_long_string_that_is_not_known_is_read(text, place, ascii_only):
     at = place % len(text)
     for other in (text[:at] + "?" + text[at + 1 :], text[:at], text + "?"):
         data = json.dumps([other], ensure_ascii=ascii_only).encode()
-        assert _restated.read(data, [text]) == [other]
+        assert _restated.read(data, [text], 1) == [other]
 
 
 @pytest.mark.parametrize("wrong", [b'["%b]', b'{"a":"%b",}', b'["%b\\ud83d"]', b'["%b\xff"]', b'["%b"] 1', b'["%b\n"]'])
 def test_what_is_no_strict_json_is_refused(wrong):
     with pytest.raises((ValueError, UnicodeDecodeError)):
-        _restated.read(wrong % (b"text " * _restated.LONG), ["text " * _restated.LONG])
+        _restated.read(wrong % (b"text " * _restated.LONG), ["text " * _restated.LONG], None)
+
+
+@pytest.mark.parametrize(
+    "form", ['{"a":[1,{"b":%s}]}', '{"a":[[[1]]],"b":%s}', '{"a":%s,"b":{"c":{"d":1}}}', '[[["%s"]]]']
+)
+def test_what_nests_too_deep_is_refused(form):
+    text = "a{[" * _restated.LONG
+    data = (form % json.dumps(text)).replace('""', '"').encode()
+    depth = 4 if "[[[1" in form else 3
+    for enough in (depth, depth + 1, 600, None):
+        assert _restated.read(data, [text], enough) == json.loads(data)
+    for little in range(depth):
+        with pytest.raises(RecursionError):
+            _restated.read(data, [text], little)
 
 
 def responses(deltas, stated, *, rng=None, kind="text"):
@@ -114,14 +128,14 @@ def test_a_text_told_again_is_not_made_again(monkeypatch):
     seen = []
     read = _restated.read
 
-    def spy(data, texts):
-        value = read(data, texts)
+    def spy(data, texts, depth):
+        value = read(data, texts, depth)
         if isinstance(value, str) and len(value) == len(text):
             seen.append(any(value is known for known in texts))
         return value
 
     monkeypatch.setattr(_restated, "read", spy)
-    monkeypatch.setattr("chunkfold._decoder.read_restated", spy)
+    monkeypatch.setattr("chunkfold._frames.read_restated", spy)
     assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
     assert seen == [True] * 3
     monkeypatch.setattr(_templates, "_IS_SLOW", True)
@@ -141,4 +155,4 @@ def test_what_is_told_last_stands(kind):
 
 def test_a_string_that_cannot_be_cut_is_read():
     text = "a" + "\\" * _restated.LONG
-    assert _restated.read(json.dumps(text).encode(), [text]) == text
+    assert _restated.read(json.dumps(text).encode(), [text], 0) == text

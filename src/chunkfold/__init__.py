@@ -8,14 +8,16 @@ chunkfold folds the streamed output of any LLM API into the complete assistant m
 read yourself.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from msgspec import UNSET
 
 from chunkfold._decoder import Decoder
-from chunkfold._doors import AsyncStream, Stream, afold, astream, fold, stream
+from chunkfold._doors import afold, astream, fold, stream
 from chunkfold._folder import Folder
 from chunkfold._sources import lines
+from chunkfold._streams import AsyncStream, Stream
 from chunkfold._version import __version__
-from chunkfold._wrap import WrappedFold, wrap
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import (
     ChunkfoldError,
@@ -43,6 +45,9 @@ from chunkfold.parts import (
 )
 from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Message, Response, StreamError, Usage
+
+if TYPE_CHECKING:
+    from chunkfold._wrap import WrappedFold, wrap
 
 __all__ = [
     "UNSET",
@@ -87,3 +92,16 @@ __all__ = [
     "stream",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Few programs need it, and each module costs its part of the import.
+    if name in ("WrappedFold", "wrap"):
+        from chunkfold import _wrap
+
+        return getattr(_wrap, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

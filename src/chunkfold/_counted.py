@@ -16,6 +16,8 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chunkfold._shapes import Shape
+
 __all__ = ["Counted"]
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError)
@@ -49,13 +51,16 @@ class Counted:
         """True if it is no use to learn more: something else differs from read to read."""
         return self._in_vain > _PATIENCE + 2 * len(self.parts)
 
-    def learn(self, first: bytes, number: int, last: bytes, target: Any) -> None:
-        """A read had *first* before its text, with *number* in it, and *last* after it."""
+    def learn(self, shape: Shape, data: bytes, first: bytes, last: bytes, target: Any) -> None:
+        """
+        A read with the frame *data*, the last of that shape, had *first*, with its number, before its text and *last*
+        after it.
+        """
         self._in_vain += 1
         head, mark, rest = first.partition(self.key)
         blanks = rest[: len(rest) - len(rest.lstrip(b" "))]
         head, rest = head + mark + blanks, rest[len(blanks) :]
-        digits = b"%d" % number
+        digits = b"%d" % shape.number
         between = rest.removeprefix(digits)
         # One field of that name, whose number is spelled as it will be.
         if not mark or self.key in rest or self.key in last or between == rest or between[:1] != b",":
@@ -107,7 +112,7 @@ class Counted:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         self.texts, self.targets, self.runs = [], [], []
-        sinks = {between: (target.open(accumulator), target) for between, target in self.parts.items()}
+        opened = {between: (target.open(accumulator).append, target) for between, target in self.parts.items()}
         before = [(target, target.builder.pieces, len(target.builder.pieces)) for target in set(self.parts.values())]
         # What is thrown away by policy cannot be counted, nor told apart what two calls have in common.
         if any(target.builder.hidden for target, _, _ in before) or len({id(sink) for _, sink, _ in before}) < len(
@@ -115,9 +120,9 @@ class Counted:
         ):
             return next(pieces)
         try:
-            if len(sinks) == 1:
+            if len(opened) == 1:
                 return self._follow_one(before[0][1], pieces, number, most, longest)
-            return self._follow_many(sinks, pieces, number, most, longest)
+            return self._follow_many(opened, pieces, number, most, longest)
         finally:
             self.runs = [(target, sink[had:]) for target, sink, had in before if len(sink) > had]
             if self.texts:
@@ -149,23 +154,30 @@ class Counted:
         return next(pieces)
 
     def _follow_many(
-        self, sinks: dict[bytes, tuple[list[str], Any]], pieces: Iterator[Any], number: int, most: int, longest: int
+        self,
+        opened: dict[bytes, tuple[Callable[[str], None], Any]],
+        pieces: Iterator[Any],
+        number: int,
+        most: int,
+        longest: int,
     ) -> Any:
         form, tail, sizes = self._start, self.tail, self.sizes
-        end, texts = -len(tail), self.texts
-        targets = self.targets
-        find = sinks.get
+        end, size = -len(tail), sizes[0]
+        keep, keep_target = self.texts.append, self.targets.append
+        find = opened.get
         for piece in islice(pieces, most):
             start = form % number
             if type(piece) is not bytes or not piece.startswith(start) or not piece.endswith(tail):
                 return piece
             at = len(start)
-            for size in sizes:
-                sink = find(piece[at : at + size])
-                if sink is not None:
-                    break
-            else:
-                return piece
+            found = find(piece[at : at + size])
+            if found is None:
+                for size in sizes:
+                    found = find(piece[at : at + size])
+                    if found is not None:
+                        break
+                else:
+                    return piece
             if len(piece) > longest:
                 return piece
             try:
@@ -174,10 +186,11 @@ class Counted:
                 return piece
             if not text:
                 return piece
-            sink[0].append(text)
-            texts.append(text)
-            targets.append(sink[1])
+            append, target = found
+            append(text)
+            keep(text)
+            keep_target(target)
             number += 1
-        if len(texts) < most:
+        if len(self.texts) < most:
             raise StopIteration
         return next(pieces)

@@ -1,9 +1,8 @@
 """
 The lower half: bytes or payloads in, events out.
 
-It cuts the bytes into frames, finds out the dialect, and hands each payload to it. Everything that can be wrong below
-the dialect is dealt with here: text that is no JSON, frames that the end cut, lines that belong to no framing, input
-that is no stream at all.
+It cuts the bytes into frames and hands their payloads to the dialect. Frames that are alike are known without being
+read (see `_templates`), one by one, many of a long read in one go, or a whole source's.
 """
 
 from __future__ import annotations
@@ -11,20 +10,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from chunkfold import _json, dialects
-from chunkfold._restated import LONG
-from chunkfold._restated import read as read_restated
-from chunkfold._templates import DELTAS, Templates, is_slow
-from chunkfold.dialects._errors import error_body, error_in, read_error
-from chunkfold.dialects._words import is_ping
+from chunkfold._deltas import DELTAS
+from chunkfold._frames import NOTHING, Frames, unwrapped
+from chunkfold._payloads import HEAD_BYTES, Payloads
+from chunkfold._templates import Templates, is_slow
+from chunkfold._unfinished import Unfinished
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
 from chunkfold.limits import Limits
-from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -32,29 +27,21 @@ if TYPE_CHECKING:
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
     from chunkfold.framing.aws_eventstream import EventStreamFramer
-    from chunkfold.response import Ended
+    from chunkfold.response import Ended, StreamError
 
 __all__ = ["END", "Decoder"]
 
 END: Final = object()
 """There are no more pieces."""
 
-# How much is kept of input that turns out to be no stream.
-_HEAD_BYTES = 64 << 10
-_EXCERPT = 200
-# Payloads, and bytes of them, that are held until one of them tells the dialect.
-_HELD = 1000
-_HELD_BYTES = 1 << 20
-
 # Reads longer than this hold many frames: worth looking at one by one.
 _LONG_READ = 4 << 10
 # How many bytes of those are looked at in one go, at first and at most.
 _FIRST_SPAN, _LAST_SPAN = 2 << 10, 64 << 10
-_LF, _CR = 0x0A, 0x0D
+_LF = 0x0A
 # What a binary message may begin with, and how long its beginning is.
 _BINARY = (b"\x00", b"\x01")
 _PRELUDE_BYTES = 12
-_EVENT_ENDS = (b"\n\n", b"\n\r\n")
 
 
 # Until the dialect is known nothing is learned.
@@ -86,47 +73,31 @@ class Decoder:
     ) -> None:
         limits = limits if limits is not None else Limits()
         self._limits = limits
-        self._cumulative = cumulative_deltas
-        # Every usage is to be told to who gathers them, though the latest settles it.
-        self._all_totals = False
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
-        self._templates = _NO_TEMPLATES
-        self._dialect: dialects.Dialect | None = None
-        self._named = dialect != "auto"
+        self._payloads = Payloads(self._writer, dialect, cumulative=cumulative_deltas)
+        self._frames = Frames(self._writer, self._payloads, limits.json_depth)
         self._mode: str | None = None
         self._closed = False
         self._bytes = 0
+        self._is_countless = limits.stream_bytes is None
+        # What came before the dialect was known, if that should turn out to be no stream.
+        self._head = bytearray()
         # How many bytes of a long read are looked at in one go.
         self._span = _FIRST_SPAN
-        self._is_countless = limits.stream_bytes is None
         self._read: bytes | None = None
         # Where the events go, if they go nowhere else.
         self._fed: StreamAccumulator | None = None
-        self.partial = bytearray()
-        """The beginning of an event that nothing can be said of yet: kept, so that the framing gets whole events."""
-        # The most bytes that are kept; none before the framing is known.
-        self.partial_bytes = -1
-        self.partial_needs = 0
-        """Where lengths are told ahead: how many bytes there must be before anything can be said of them."""
-        # The name of the frames that the templates were made from.
-        self._learned_event = ""
-        self._done = False
-        self._suspect = self._named
-        # A payload was given to the dialect.
-        self._spoken = False
-        # The payloads, up to two, that the named dialect did not recognise.
-        self._doubtful: list[dict[str, Any]] = []
-        self._held: list[tuple[Any, Frame]] = []
-        self._held_bytes = 0
-        self._overflow = False
-        # Something came that is neither a payload, an error, a ping nor an end mark.
-        self._noise = False
-        self._head = bytearray()
+        self.unfinished = Unfinished()
+        # Every usage is to be told to who gathers them, though the latest settles it.
+        self._all_totals = False
+        self._templates = _NO_TEMPLATES
         # It was noted that payloads are framed or encoded twice.
         self._has_wrapped = False
-        if self._named:
-            self._speak(dialects.get(dialect))
+        # The name of the frames that the templates were made from.
+        self._learned_event = ""
+        if self._payloads.dialect is not None:
+            self.learn_anew()
 
     @property
     def limits(self) -> Limits:
@@ -136,7 +107,7 @@ class Decoder:
     @property
     def dialect(self) -> str | None:
         """The canonical name of the dialect; `None` as long as it is not known."""
-        return None if self._dialect is None else self._dialect.name
+        return None if self._payloads.dialect is None else self._payloads.dialect.name
 
     def feed(self, data: bytes | bytearray | memoryview | Mapping[str, Any]) -> list[Event]:
         """
@@ -153,13 +124,13 @@ class Decoder:
         if self._closed:
             raise ValueError("feed() after close()")
         if isinstance(data, (bytes, bytearray, memoryview)):
-            data = self._gather(data if type(data) is bytes else bytes(data))
+            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
             if not data and self._mode == "bytes":
                 return []
             self._fed = None
             events = self._read_on(data)
-            if self.partial and not self._is_idle:
-                events += self._read_on(self._ungather())
+            if self.unfinished.data and not self._is_idle:
+                events += self._read_on(self.unfinished.release())
             return events
         return self._read_on(data)
 
@@ -172,7 +143,7 @@ class Decoder:
                 self._writer.frame += 1
                 target, text = found
                 event = target.event(target.choice, target.index, text)
-                if not templates.has_totals:
+                if templates.running is None:
                     return [event]
                 templates.catch_up()
                 return [event, *self._taken()]
@@ -195,7 +166,7 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if isinstance(data, (bytes, bytearray, memoryview)):
-            data = self._gather(data if type(data) is bytes else bytes(data))
+            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
             if not data and self._mode == "bytes":
                 return
             templates = self._templates
@@ -210,44 +181,13 @@ class Decoder:
                 take = self._feed_messages if self._may_be_messages(data) else self._feed_many
                 data = take(accumulator, data)
         self._feed_events(accumulator, data)
-        if self.partial and not self._is_idle:
-            self._feed_events(accumulator, self._ungather())
-
-    def _gather(self, data: bytes) -> bytes:
-        """
-        What there is to read, of *data* and what was kept. The beginning of an event is kept until its end has come,
-        as long as that makes no event late.
-        """
-        partial = self.partial
-        if partial:
-            if len(partial) + len(data) < self.partial_needs:
-                partial += data
-                return b""
-            if _LF not in data and _CR not in data and len(partial) <= self.partial_bytes:
-                partial += data
-                return b""
-            data = bytes(partial) + data
-            partial.clear()
-            if self.partial_needs:
-                return data
-        elif self.partial_bytes < 0 or data.endswith(_EVENT_ENDS) or not (self._is_idle or _ends_event(data)):
-            return data
-        rest = _unfinished(data)
-        if rest and len(rest) <= self.partial_bytes:
-            partial += rest
-            return data[: -len(rest)]
-        return data
+        if self.unfinished.data and not self._is_idle:
+            self._feed_events(accumulator, self.unfinished.release())
 
     @property
     def _is_idle(self) -> bool:
         """True if nothing is half-read."""
         return self._framer.idle
-
-    def _ungather(self) -> bytes:
-        """What was kept, to be read after all."""
-        data = bytes(self.partial)
-        self.partial.clear()
-        return data
 
     def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
         """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
@@ -265,24 +205,25 @@ class Decoder:
     def express(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
         """
         The events of *pieces*, one read each and already folded, for as long as templates fit. What is returned is the
-        first piece that does not fit, to be fed, or `END`.
+        first piece that does not fit, to be fed, or `END`. Nothing may be fed in between.
         """
-        templates, writer, reader = self._templates, self._writer, self._framer.reader
+        templates, writer, find = self._templates, self._writer, self._templates.find_read
         for piece in pieces:
-            if type(piece) is not bytes or self.partial or not reader.idle:  # type: ignore[union-attr]
-                return piece
-            found = templates.find_read(piece)
+            found = find(piece) if type(piece) is bytes else None
             if found is None:
                 return piece
             target, text = found
             writer.frame += 1
             target.open(accumulator).append(text)
-            yield target.event(target.choice, target.index, text)
-            if templates.has_totals:
+            event = target.event(target.choice, target.index, text)
+            if templates.running is None:
+                yield event
+            else:
                 templates.catch_up()
-                for event in self._taken():
-                    accumulator.observe(event)
-                    yield event
+                events = self._taken()
+                accumulator.observe_all(events)  # a snapshot after the delta has them
+                yield event
+                yield from events
         return END
 
     @property
@@ -293,7 +234,7 @@ class Decoder:
     @property
     def is_ready(self) -> bool:
         """True if the next read may fit a template."""
-        return self._templates.is_ready and not self.partial and self._framer.reader.idle  # type: ignore[union-attr]
+        return self._templates.is_ready and not self.unfinished.data and self._framer.reader.idle  # type: ignore[union-attr]
 
     def settle(self, accumulator: StreamAccumulator) -> None:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
@@ -308,7 +249,7 @@ class Decoder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        return next(pieces) if self.partial else self._follow(accumulator, pieces)
+        return next(pieces) if self.unfinished.data else self._follow(accumulator, pieces)
 
     def _follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         templates = self._templates
@@ -389,7 +330,7 @@ class Decoder:
         framer = self._framer
         if framer.reader is not None and (framer.messages is None or framer.messages.is_over):
             return False
-        return self._dialect is None or self._templates.learns
+        return self._payloads.dialect is None or self._templates.learns
 
     def _take_messages(self, accumulator: StreamAccumulator, data: bytes, at: int) -> int:
         """Take the messages from *at* on for as long as they fit; where the first one begins that does not."""
@@ -423,7 +364,7 @@ class Decoder:
         if self._closed:
             return []
         self._templates.catch_up()
-        partial = self._ungather()
+        partial = self.unfinished.release()
         self._close()
         writer = self._writer
         try:
@@ -434,12 +375,7 @@ class Decoder:
         except LimitExceeded as breach:
             breach.events = self._taken()
             raise
-        if self._spoken:
-            self._end_of_body()
-        else:
-            self._give_up()
-        if self._dialect is not None:
-            self._dialect.close()
+        self._payloads.finish(bytes(self._head))
         writer.close()
         if error is not None:
             writer.out.append(ErrorEvent(error))
@@ -449,12 +385,12 @@ class Decoder:
     def _close(self) -> None:
         self._closed = True
         self._templates.clear()
-        self.partial.clear()
+        self.unfinished.data.clear()
 
     @property
     def end_seen(self) -> bool:
         """True once the dialect's end mark has come."""
-        return self._dialect.end_seen if self._dialect is not None else self._done
+        return self._payloads.end_seen
 
     def note(self, kind: str, detail: str) -> None:
         """Add a diagnostic of the layer that reads the source."""
@@ -466,11 +402,11 @@ class Decoder:
             return "cancelled"
         if error is not None or self._writer.errored:
             return "error"
-        dialect, framer = self._dialect, self._framer
-        if dialect is None:
-            return "clean" if self._done else "eof"
-        if dialect.end_seen:
+        dialect, framer = self._payloads.dialect, self._framer
+        if self.end_seen:
             return "clean"
+        if dialect is None:
+            return "eof"
         # A body that is one document or an array ends where it ends, and so do payloads whose end mark is none.
         as_payloads = self._mode == "payloads" and dialect.ends_with_done
         body_ends = dialect.ends_with_body or as_payloads or framer.framing in ("json", "json-array")
@@ -488,8 +424,8 @@ class Decoder:
         over = self._count(len(data))
         if over:
             data = data[: len(data) - over]
-        if not self._spoken and len(self._head) < _HEAD_BYTES:
-            self._head += data[: _HEAD_BYTES - len(self._head)]
+        if not self._payloads.has_spoken and len(self._head) < HEAD_BYTES:
+            self._head += data[: HEAD_BYTES - len(self._head)]
         reader = self._framer.reader
         if reader is None:
             frames = self._framer.feed(data)
@@ -503,7 +439,7 @@ class Decoder:
             self._read = data if whole else None
             if messages is not None:
                 self._keep_message(messages)
-            elif self.partial_bytes < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
+            elif self.unfinished.most < 0 and self._is_countless and reader.framing == "sse" and _LF in data:
                 self._keep_partials()
         for frame in frames:
             self._frame(frame)
@@ -513,15 +449,15 @@ class Decoder:
             raise LimitExceeded("stream_bytes", self._bytes, self._limits.stream_bytes or 0)
 
     def _keep_partials(self) -> None:
-        if self._spoken and not is_slow():
+        if self._payloads.has_spoken and not is_slow():
             cap = self._limits.frame_bytes
-            self.partial_bytes = cap if cap is not None else sys.maxsize
+            self.unfinished.most = cap if cap is not None else sys.maxsize
 
     def _keep_message(self, reader: EventStreamFramer) -> None:
         """Keep the beginning of a binary message: until it is whole it is only added to."""
         if not reader.idle and self._is_countless and not is_slow():
-            self.partial_needs = reader.need
-            self.partial += reader.release()
+            self.unfinished.needs = reader.need
+            self.unfinished.data += reader.release()
 
     def _count(self, size: int) -> int:
         """Count bytes against the cap; how many of them are too many."""
@@ -537,23 +473,13 @@ class Decoder:
         self._mode = mode
 
     def _frame(self, frame: Frame) -> None:
-        """One frame: what it is below the dialect."""
-        writer = self._writer
-        kind = frame.kind
-        if kind == "data":
+        """One frame, whatever it is."""
+        if frame.kind == "data":
             self._data_frame(frame)
         else:
-            if kind == "comment":
-                writer.ping()
-            elif kind == "stray":
-                self._stray(frame)
-            elif kind == "exception":
-                self._exception(frame)
-            else:
-                message = frame.data.decode(errors="replace")
-                writer.error(StreamError("corrupt_frame", message, origin="decoder"))
+            self._frames.other(frame)
             self._templates.clear()
-        writer.frame += 1
+        self._writer.frame += 1
 
     def _data_frame(self, frame: Frame) -> None:
         writer, templates, data = self._writer, self._templates, frame.data
@@ -562,7 +488,7 @@ class Decoder:
             if found is not None:
                 target, text = found
                 writer.out.append(target.event(target.choice, target.index, text))
-                if templates.has_totals:
+                if templates.running is not None:
                     templates.catch_up()
                 return
         if templates.is_behind:
@@ -570,48 +496,56 @@ class Decoder:
         if data[:1] != b"{":
             if not data or data.isspace():
                 return
-            plain = _unwrapped(data)
+            plain = unwrapped(data)
             if plain.lstrip().startswith(b"[DONE]"):
-                self._end_mark()
+                self._payloads.end_mark()
+                templates.clear()
                 return
             if plain is not data:
-                self._wrapped(plain, frame)
+                self._wrapped(Frame(plain, frame.event, cut=frame.cut))
                 return
-        payload, forgiven = self._payload(frame)
-        if forgiven == "not_json":
+        payload, forgiven = self._frames.payload(frame, None if is_slow() else self._fed)
+        if payload is NOTHING:
             templates.clear()
             return
         before = len(writer.out)
         writer.careful = forgiven is not None
         writer.singular = False
-        dialect = self._dialect
-        if type(payload) is dict and dialect is not None and self._spoken and not self._suspect:
+        dialect = self._payloads.settled
+        if type(payload) is dict and dialect is not None:
             try:
                 dialect.decode(payload, frame)
             except RecursionError:
-                self._too_deep()
+                self._payloads.too_deep()
         else:
-            self._any_payload(payload, frame)
-            templates = self._templates  # of the dialect that was found
+            self._hand_on(payload, frame)
         if forgiven == "glued_end":
-            self._end_mark()
-        elif templates.learns:
+            self._payloads.end_mark()
+            self._templates.clear()
+        elif self._templates.learns:
             self._learn(before, frame, payload)
 
-    def _wrapped(self, plain: bytes, frame: Frame) -> None:
-        """A payload that was framed or encoded twice, without what is around it."""
-        self._templates.clear()
+    def _wrapped(self, frame: Frame) -> None:
+        """A payload that was framed or encoded twice, without what was around it."""
         if not self._has_wrapped:
             self._has_wrapped = True
             self._writer.diagnose("wrapped_twice", "payloads stand behind a second `data:` or inside a string")
-        frame = Frame(plain, frame.event, cut=frame.cut)
-        payload, forgiven = self._payload(frame)
-        if forgiven != "not_json":
+        payload, forgiven = self._frames.payload(frame, None)
+        if payload is not NOTHING:
             self._writer.careful = forgiven is not None
-            self._any_payload(payload, frame)
+            self._hand_on(payload, frame)
         if forgiven == "glued_end":
-            self._end_mark()
+            self._payloads.end_mark()
         self._templates.clear()
+
+    def _hand_on(self, payload: Any, frame: Frame) -> None:
+        """A payload that may tell the dialect."""
+        known = self._payloads.dialect
+        self._payloads.take(payload, frame)
+        if self._payloads.dialect is not known:
+            self.learn_anew()
+        if self._payloads.has_spoken:
+            self._head.clear()
 
     def _learn(self, before: int, frame: Frame, payload: Any) -> None:
         """If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness."""
@@ -630,278 +564,27 @@ class Decoder:
                 templates.alike = messages.alike(frame.event)
         templates.learn(delta, frame.data, self._read, payload)
 
-    def _too_deep(self) -> None:
-        self._writer.diagnose("frame_too_deep", "nests deeper than can be read; what was not read is skipped")
-
-    def _payload(self, frame: Frame) -> tuple[Any, str | None]:
-        """The JSON of a frame, or `"not_json"` after noting what it is instead."""
-        writer = self._writer
-        depth = self._limits.json_depth
-        try:
-            payload, forgiven = self._restated(frame.data) or _json.decode(frame.data, depth)
-        except _json.TooDeep as error:
-            if depth is None or error.args[0] <= depth:
-                writer.diagnose("frame_too_deep", f"nests {error.args[0]} deep, more than can be read; skipped")
-                return None, "not_json"
-            raise LimitExceeded("json_depth", depth + 1, depth) from None
-        except _json.NotJSON as error:
-            self._not_json(frame, str(error))
-            return None, "not_json"
-        if forgiven is not None and forgiven != "lenient_json":
-            kind = "glued_objects" if forgiven == "glued_end" else forgiven
-            writer.diagnose(kind, f"a frame of {len(frame.data)} bytes was read leniently")
-        return payload, forgiven
-
-    def _restated(self, data: bytes) -> tuple[Any, None] | None:
-        """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
-        fed, depth = self._fed, self._limits.json_depth
-        if fed is None or len(data) < LONG or is_slow():
-            return None
-        texts = [part.text() for _, _, part in fed.rows() if LONG <= part.size() <= len(data)]
-        if not texts or (depth is not None and _json.is_deeper(data, depth)):
-            return None
-        try:
-            return read_restated(data, texts), None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-
-    def _not_json(self, frame: Frame, why: str) -> None:
-        writer = self._writer
-        if frame.cut:
-            writer.diagnose("frame_cut", f"the input ended inside a frame, after {len(frame.data)} bytes of it")
-        elif frame.event == "error":
-            # The body of an error need not be JSON.
-            writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
-        elif is_ping(frame.event):
-            writer.ping()
-        else:
-            self._noise = True
-            writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
-
-    def _stray(self, frame: Frame) -> None:
-        """A line that belongs to no framing."""
-        text = frame.data.decode(errors="replace")
-        field, colon, rest = text.partition(":")
-        if text.strip() == "[DONE]":
-            self._end_mark()
-        elif colon and field == "error" and rest.strip():
-            # llama.cpp and gpustack tell an error in a field of that name.
-            self._error_field(rest.strip())
-        elif frame.cut:
-            self._writer.diagnose("frame_cut", f"the input ended inside a line, after {len(frame.data)} bytes of it")
-        elif not self._spoken:
-            self._noise = True
-            self._hold(text, frame)
-        elif colon and field.replace("_", "").replace("-", "").isalnum():
-            self._writer.diagnose("unknown_field", f"the field {field[:40]!r} of an event was ignored")
-        else:
-            self._writer.diagnose("stray_text", f"{len(frame.data)} bytes belong to no frame; kept as an unknown part")
-            self._writer.unknown("stray_text", text[:_HEAD_BYTES])
-
-    def _error_field(self, text: str) -> None:
-        try:
-            payload, _ = _json.decode(text.encode())
-        except ValueError:
-            payload = text
-        found = error_in(payload) if isinstance(payload, dict) else None
-        self._writer.error(found if found is not None else read_error(payload, raw=payload))
-
-    def _exception(self, frame: Frame) -> None:
-        """An exception frame: its name is the type."""
-        try:
-            payload, _ = _json.decode(frame.data)
-        except ValueError:
-            payload = frame.data.decode(errors="replace") or None
-        self._writer.error(read_error(payload, type_=frame.event or None, raw=payload))
-
-    def _end_mark(self) -> None:
-        self._done = True
-        self._templates.clear()
-        if self._dialect is not None:
-            self._dialect.done()
-
-    # Payloads
-
     def _feed_payload(self, payload: Any) -> None:
         self._set_mode("payloads")
         if not hasattr(payload, "keys"):
             raise TypeError(f"expected bytes or a mapping, got {type(payload).__name__}")
         self._writer.careful = True
-        self._any_payload(dict(payload), Frame(b""))
+        self._hand_on(dict(payload), Frame(b""))
         self._writer.frame += 1
-
-    def _any_payload(self, payload: Any, frame: Frame) -> None:
-        """A payload of any shape. Only objects say something; a list is taken as so many payloads."""
-        if isinstance(payload, dict):
-            try:
-                self._object(payload, frame)
-            except RecursionError:
-                self._too_deep()
-        elif isinstance(payload, list):
-            for item in payload:
-                self._any_payload(item, frame)
-        elif frame.event == "error" and isinstance(payload, str) and payload.strip():
-            # A sentence is the body of an error also where it is written as JSON.
-            self._writer.error(read_error(payload, raw=None))
-        elif is_ping(frame.event):
-            self._writer.ping()
-        elif payload is not None:
-            self._noise = True
-            self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
-
-    def _object(self, payload: dict[str, Any], frame: Frame) -> None:
-        if self._dialect is None:
-            self._find_dialect(payload, frame)
-            return
-        if self._suspect:
-            self._check_name(payload, frame)
-        if self._spoken:
-            self._dialect.decode(payload, frame)
-        else:
-            self._decode(payload, frame)
-
-    def _find_dialect(self, payload: dict[str, Any], frame: Frame) -> None:
-        """Pings and bare errors decide nothing and do not wait; the first payload that a dialect knows decides."""
-        found = dialects.recognise(payload, frame.event)
-        if found is not None:
-            self._speak(found)
-            self._decode(payload, frame)
-            return
-        error = error_in(payload)
-        if error is not None:
-            self._writer.error(error)
-        elif not payload or is_ping(payload.get("type"), frame.event):
-            self._writer.ping()
-        else:
-            self._hold(payload, frame)
-
-    def _hold(self, what: Any, frame: Frame) -> None:
-        if len(self._held) < _HELD and self._held_bytes < _HELD_BYTES:
-            self._held.append((what, frame))
-            self._held_bytes += len(frame.data)
-        elif not self._overflow:
-            self._overflow = True
-            self._writer.diagnose("held_too_much", f"after {len(self._held)} payloads without a dialect")
-
-    def _speak(self, dialect: type[dialects.Dialect]) -> None:
-        cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
-        self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
-        self._dialect = dialect(self._writer)
-        self.learn_anew()
-        if self._done:
-            self._dialect.done()
 
     def learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones."""
-        self._templates = Templates(self._limits.frame_bytes, self._dialect, all_totals=self._all_totals)
+        self._templates = Templates(self._limits.frame_bytes, self._payloads.dialect, all_totals=self._all_totals)
 
     def tell_all_totals(self) -> None:
         """Tell every usage also where only the response is asked for. To be called before anything is fed."""
         self._all_totals = True
-        if self._dialect is not None:
+        if self._payloads.dialect is not None:
             self.learn_anew()
-
-    def _decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        """The first payload of the dialect, after all that was held because it told none."""
-        assert self._dialect is not None  # noqa: S101 - for the type checker; set by the caller
-        self._spoken = True
-        held, self._held = self._held, []
-        self._head.clear()
-        writer, careful = self._writer, self._writer.careful
-        start = len(writer.out)
-        writer.careful = True  # how these were read is forgotten
-        for what, where in held:
-            if isinstance(what, dict):
-                self._dialect.decode(what, where)
-            else:
-                self._stray(where)
-        writer.careful = careful
-        self._dialect.decode(payload, frame)
-        writer.introduce(start)
-
-    def _end_of_body(self) -> None:
-        """A single payload that the named dialect did not recognise may be the error body of a gateway."""
-        writer = self._writer
-        if self._suspect and len(self._doubtful) == 1 and not writer.errored and not writer.finished:
-            error = error_body(self._doubtful[0])
-            if error is not None:
-                writer.error(error)
-
-    def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
-        """A named dialect stands even if it is wrong, but then the response says what it looks like."""
-        assert self._dialect is not None  # noqa: S101 - for the type checker; set when the dialect is named
-        if self._dialect.recognise(payload, frame.event):
-            self._suspect = False
-            return
-        other = dialects.recognise(payload, frame.event)
-        if other is not None and other.name != self._dialect.name:
-            self._suspect = False
-            self._writer.diagnose("dialect_mismatch", f"named {self._dialect.name}, looks like {other.name}")
-        elif len(self._doubtful) < 2:
-            self._doubtful.append(payload)
-
-    def _give_up(self) -> None:
-        """The end, and no dialect was found: an error body, or no stream at all."""
-        writer = self._writer
-        payloads = [what for what, _ in self._held if isinstance(what, dict)]
-        if len(payloads) == 1 and len(self._held) == 1:
-            error = error_body(payloads[0])
-            if error is not None:
-                writer.error(error)
-                return
-        if not self._held and not self._noise:
-            if self._named:
-                writer.introduce(len(writer.out))
-            return
-        text = bytes(self._head).decode(errors="replace") if self._head else _json.encode(payloads)[:_HEAD_BYTES]
-        writer.unknown("unrecognised", text)
-        if writer.errored:
-            return
-        excerpt = "".join(character for character in text if character.isprintable() or character == " ")[:_EXCERPT]
-        writer.out.append(ErrorEvent(StreamError("unrecognised", excerpt, origin="decoder")))
-        writer.errored = True
 
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
         return events
-
-
-def _ends_event(data: bytes) -> bool:
-    """True if an event ends in *data*."""
-    return b"\n\n" in data or (_CR in data and b"\n\r\n" in data)
-
-
-def _unwrapped(data: bytes) -> bytes:
-    """
-    What stands behind a second `data:`, or the text of a JSON string that holds an object or the end mark: servers
-    frame twice what their framework frames, and encode what is JSON already. *data* itself if it is neither.
-    """
-    plain = data.lstrip()
-    while plain.startswith(b"data:"):
-        plain = plain[5:].lstrip()
-    if plain.startswith((b'"{', b'"[DONE]"')):
-        try:
-            plain = msgspec.json.decode(plain, type=str).encode()
-        except (msgspec.DecodeError, UnicodeError):
-            return data
-    return plain if plain.startswith((b"{", b"[")) and len(plain) < len(data.lstrip()) else data
-
-
-def _unfinished(data: bytes) -> bytes:
-    """The beginning of an event at the end of *data*; empty if what is there may mean something by itself."""
-    cut = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
-    if _CR in data and b"\n\r\n" in data:
-        cut = max(cut, data.rfind(b"\n\r\n") + 3)
-    rest = data[cut:]
-    lines = rest.count(b"\n")
-    if rest.count(b"\r") != rest.count(b"\r\n"):
-        return b""
-    # Names say nothing before the data comes, and the data nothing before the line after it is there.
-    if lines == 0 or (lines == 1 and rest.startswith((b"data:", b"event:", b"id:"))):
-        return rest
-    if lines == 2 and rest.startswith((b"event:", b"id:")) and rest.startswith(b"data:", rest.index(b"\n") + 1):
-        return rest
-    return b""
 
 
 def _one_delta(events: list[Event], start: int) -> Any:

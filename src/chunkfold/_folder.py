@@ -94,17 +94,9 @@ class Folder:
             ValueError: After `close()`.
             TypeError: If *data* is none of these, or both kinds are mixed.
         """
-        partial = self._decoder.partial
-        if partial and type(data) is bytes:
-            # Amid an event: until its end comes, this is all there is to do.
-            needs = self._decoder.partial_needs
-            if needs:
-                if len(partial) + len(data) < needs:
-                    partial += data
-                    return []
-            elif 0x0A not in data and 0x0D not in data and len(partial) <= self._decoder.partial_bytes:
-                partial += data
-                return []
+        unfinished = self._decoder.unfinished
+        if unfinished.data and type(data) is bytes and unfinished.takes(data):
+            return []
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
@@ -141,7 +133,7 @@ class Folder:
     @property
     def is_amid_event(self) -> bool:
         """True if what came last was the beginning of an event."""
-        return bool(self._decoder.partial)
+        return bool(self._decoder.unfinished.data)
 
     @property
     def gains_by_joining(self) -> bool:
@@ -156,15 +148,7 @@ class Folder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        partial, most, needs = self._decoder.partial, self._decoder.partial_bytes, self._decoder.partial_needs
-        for piece in pieces:
-            if type(piece) is not bytes:
-                return piece
-            if 0x0A in piece or 0x0D in piece or len(partial) > most:
-                if len(partial) + len(piece) >= needs:
-                    return piece
-            partial += piece
-        raise StopIteration
+        return self._decoder.unfinished.follow(pieces)
 
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chunkfold import _json
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -32,25 +34,30 @@ _children: Callable[[Any], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[s
 _items: Callable[[Any], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def read(data: bytes | memoryview, texts: Sequence[str]) -> Any:
+def read(data: bytes | memoryview, texts: Sequence[str], depth: int | None) -> Any:
     """
     The JSON value *data*, in which a long string that is one of *texts* is that one.
 
     Raises:
         msgspec.DecodeError: If it is not JSON, or only leniently read.
         UnicodeDecodeError: As above.
-        RecursionError: If it nests too deep.
+        RecursionError: If it nests deeper than *depth*, or too deep.
     """
+    if depth is not None and depth < 0:
+        raise RecursionError
     if len(data) >= LONG:
         first = data[0]
+        inside = None if depth is None else depth - 1
         if first == _BRACE:
-            return {key: read(memoryview(raw), texts) for key, raw in _children(data).items()}
+            return {key: read(memoryview(raw), texts, inside) for key, raw in _children(data).items()}
         if first == _SQUARE:
-            return [read(memoryview(raw), texts) for raw in _items(data)]
+            return [read(memoryview(raw), texts, inside) for raw in _items(data)]
         if first == _QUOTE:
             for text in texts:
                 if _says(data, text):
                     return text
+    if depth is not None and len(data) > 2 * depth and _json.is_deeper(bytes(data), depth):
+        raise RecursionError
     return _value(data)
 
 

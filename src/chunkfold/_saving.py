@@ -24,10 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from chunkfold._decoder import Decoder
+from chunkfold._frames import Frames
+from chunkfold._payloads import Payloads
 from chunkfold._shown import Shown
 from chunkfold._version import __version__
 from chunkfold.accumulator import StreamAccumulator, _ChoiceBuilder, _PartBuilder
 from chunkfold.dialects import Dialect
+from chunkfold.dialects._slots import Table
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import RestoreError
 from chunkfold.limits import Limits
@@ -43,7 +46,7 @@ _HEADER = len(_MAGIC) + 1 + 4
 
 # Modules whose classes may stand in the bytes.
 _MODULES = re.compile(
-    r"chunkfold\.(?:_decoder|accumulator|events|limits|parts|policy|response|(?:dialects|framing)[.\w]*)"
+    r"chunkfold\.(?:_decoder|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response|(?:dialects|framing)[.\w]*)"
 )
 
 # Fields that are not written, since they can be had again.
@@ -407,6 +410,9 @@ def _new(cls: type) -> Any:
 
 _MAKERS: dict[type, Callable[[], Any]] = {
     Writer: lambda: Writer(Limits()),
+    Payloads: lambda: Payloads(Writer(Limits())),
+    Frames: lambda: Frames(Writer(Limits()), Payloads(Writer(Limits())), None),
+    Table: lambda: Table(Limits()),
     _PartBuilder: lambda: _PartBuilder("text", []),
 }
 

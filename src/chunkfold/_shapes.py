@@ -9,6 +9,7 @@ so that decoding is the proof. The index of a call may vary too: it tells which 
 
 from __future__ import annotations
 
+from itertools import islice, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -28,6 +29,7 @@ _FREE = (PADDING, RUNNING)
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _to_plain: Callable[[Any], Any] = msgspec.to_builtins
+_from_json: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 # Frames with more values are read as they are.
 _MANY = 100
 _INT_MAX = 1 << 63
@@ -53,7 +55,8 @@ class Shape:
 
     __slots__ = (
         "_get_usage", "_holes", "decode", "fixed", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
-        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "trail", "usage",
+        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "texts", "trail", "usage",
+        "usage_path",
     )  # fmt: skip
 
     def __init__(self, payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool) -> None:
@@ -64,7 +67,9 @@ class Shape:
         self.trail = b""
         # How many frames were of this shape, and how many in a row were not.
         self.seen = self.in_vain = 0
-        # Of the last frame: its rising number, and what has its running totals.
+        # The texts of those that were followed.
+        self.texts: list[str] = []
+        # Of the last frame: its rising number, and what has its running totals: decoded or as JSON.
         self.number = -1
         self.usage: Any = None
         self.key_count = _key_count(payload)
@@ -86,7 +91,8 @@ class Shape:
         usages = {_usage_path(path, kinds) for path, kind, _ in holes if kind == RUNNING}
         if len(usages) > 1:
             raise ValueError("several usages")
-        self._get_usage = attrgetter(_attributes(payload, usages.pop())) if usages else None
+        self.usage_path: Path = usages.pop() if usages else ()
+        self._get_usage = attrgetter(_attributes(payload, self.usage_path)) if self.usage_path else None
         # More has to be noted of a frame than its text.
         self.is_stateful = self.is_numbered or self._get_usage is not None
 
@@ -153,14 +159,115 @@ class Shape:
             self.usage = self._get_usage(frame)
         return address, text
 
-    def keep_totals(self, frame: Any) -> None:
-        """Keep the totals of a decoded frame."""
-        if self._get_usage is not None:
-            self.usage = self._get_usage(frame)
+    def follow(self, accumulator: Any, pieces: Iterator[Any], risen: int, most: int, longest: int) -> Any:
+        """
+        Take *pieces*, at most *most*, for as long as they are of this shape, their numbers rise by one, and their text
+        is of the one part that was met; the first that does not fit is returned. What was taken is in `texts`.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        ((address, target),) = self.targets.items()
+        texts = target.open(accumulator)
+        self.texts = []
+        if target.builder.hidden or self.lead is None:  # by policy: what is thrown away cannot be counted
+            return next(pieces)
+        lead, trail = self.lead, self.trail
+        start, end = len(lead), -len(trail) or None
+        is_numbered, fixed = self.is_numbered, self.fixed
+        is_more = self.is_counted or bool(fixed)
+        is_quick = self.is_simple or is_more
+        decode, get, read = self.decode, self.get, self.read
+        append, had = texts.append, len(texts)
+        frame = None
+        try:
+            for piece in islice(pieces, most):
+                if type(piece) is not bytes or not piece.startswith(lead) or not piece.endswith(trail):
+                    return piece
+                data = piece[start:end]
+                if _LF in data or _CR in data or len(piece) > longest:
+                    return piece
+                if is_quick:
+                    try:
+                        decoded = decode(data)
+                    except _BAD:
+                        return piece
+                    text = get(decoded)
+                    if is_more:
+                        if fixed:
+                            if text[1:] != fixed:
+                                return piece
+                            text = text[0]
+                        else:
+                            text, number = text
+                            if number != risen + 1:
+                                return piece
+                            risen = number
+                    if not text:
+                        return piece
+                    frame = decoded
+                else:
+                    found = read(data, risen)
+                    if found is None or found[0] != address or (is_numbered and self.number != risen + 1):
+                        return piece
+                    text = found[1]
+                    risen += is_numbered
+                append(text)
+        finally:
+            self.number = risen
+            self.texts = texts[had:]
+            if frame is not None and self._get_usage is not None:
+                self.usage = self._get_usage(frame)
+        if len(self.texts) < most:
+            raise StopIteration
+        return next(pieces)
+
+    @property
+    def may_take(self) -> bool:
+        """True if nothing has to be noted of frames of this shape but their texts, and what they add can be counted."""
+        if self.is_stateful or not (self.is_simple or self.is_addressed):
+            return False
+        builders = [target.builder for target in self.targets.values()]
+        if any(builder is None or builder.hidden for builder in builders):
+            return False
+        # What is added is counted by how the parts grow.
+        return len(set(map(id, builders))) == len(builders)
+
+    def take(self, accumulator: Any, frames: Iterator[bytes], most: int) -> int:
+        """
+        Take *frames* for as long as they are of this shape: how many. To ask for the next one says that the one before
+        was taken. Most of a long answer goes through here whose frames are not reads of their own.
+        """
+        found = map(self.get, map(self.decode, frames))
+        taken, more = 0, True
+        while more:
+            sinks = {address: target.open(accumulator) for address, target in self.targets.items()}
+            had = sum(map(len, sinks.values()))
+            try:
+                if self.is_simple:
+                    sinks[None].extend(takewhile(bool, islice(found, most)))
+                else:
+                    _add_to_each(sinks, islice(found, most))
+            except _BAD:
+                more = False
+            count = sum(map(len, sinks.values())) - had
+            taken += count
+            more = more and count == most
+        return taken
 
     def totals(self) -> Any:
         """The object with the running totals, as the last frame has it."""
-        return _to_plain(self.usage)
+        return _from_json(self.usage) if type(self.usage) is bytes else _to_plain(self.usage)
+
+
+def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -> None:
+    """Add texts where they belong, until one is empty or belongs elsewhere."""
+    get = {address: texts.append for address, texts in sinks.items()}.get
+    for text, address in more:
+        append = get(address)
+        if append is None or not text:
+            return
+        append(text)
 
 
 def _holes(

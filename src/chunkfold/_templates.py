@@ -2,11 +2,10 @@
 Most frames of a stream differ from the one before in nothing but the text of one delta. This remembers the bytes
 around it.
 
-The proof that a frame need not be read: it begins with the same bytes and ends with the same bytes as a frame that was
-read and meant nothing but one delta to an open part, and what stands between is exactly one JSON string. Then it means
-the same delta with that string. Where servers vary more than that, a shape has the proof (see `_shapes`). Whatever fits
-neither is read in full, which is the definition; and whatever was read in full and was not such a delta puts all of
-them out of force, since it may have changed what a delta means.
+There are several proofs that a frame need not be read in full: the bytes around its text (`_edges`), and where servers
+vary more than that, its shape (`_shapes`), a number that rises by one (`_counted`) or running totals (`_totalled`).
+Whatever fits none is read in full, which is the definition; and whatever was read in full and was not one delta to an
+open part puts all of them out of force, since it may have changed what a delta means.
 
 What frames say beside their text is not lost: before the next one that is read in full the dialect catches up.
 
@@ -18,30 +17,23 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
+from chunkfold._deltas import MANY, Heard, Target
+from chunkfold._edges import Edges, Table, edges_of
+from chunkfold.events import ToolArgumentsDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from chunkfold._counted import Counted
     from chunkfold._shapes import Shape
+    from chunkfold._totalled import Totalled
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
     from chunkfold.framing.aws_eventstream import AlikeMessages
 
-__all__ = ["DELTAS", "Heard", "Target", "Templates", "is_slow"]
-
-DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta})
-
-_BAD = (msgspec.DecodeError, UnicodeDecodeError)
-_read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
-_read_strings: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
-_write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+__all__ = ["Templates", "is_slow"]
 
 _IS_SLOW = os.environ.get("CHUNKFOLD_SLOW", "") not in ("", "0")
 
@@ -56,13 +48,9 @@ _NOW_AND_THEN = 64
 _SHAPE_COST, _DOUBLINGS = 4, 12
 # A shape that so many frames in a row were not of is given up.
 _PATIENCE = 16
-# Of so many parts at once templates are kept, and so many of each. Models write a handful of calls beside each other.
-_KEPT, _FORMS = 32, 3
+# Of how many parts at once is counted what was made in vain; and how many shapes are kept.
+_KEPT = 32
 _SHAPES = 4
-# Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many, and the
-# dialect is told of what it has not heard.
-_MANY = 2048
-_LF, _CR = 0x0A, 0x0D
 
 
 def is_slow() -> bool:
@@ -70,74 +58,13 @@ def is_slow() -> bool:
     return _IS_SLOW
 
 
-class Target:
-    """What a delta belongs to."""
-
-    __slots__ = ("builder", "choice", "event", "index", "is_call", "part", "payload")
-
-    def __init__(self, event: Any, payload: dict[str, Any]) -> None:
-        self.payload = payload
-        """A payload that said such a delta."""
-        self.event: Callable[[int, int, str], Event] = type(event)
-        self.choice: int = event.choice
-        self.index: int = event.index
-        self.part = (self.choice, self.index)
-        self.is_call = self.event is ToolArgumentsDelta
-        # Where the accumulator keeps the part; looked up once.
-        self.builder: Any = None
-
-    def is_of(self, event: Any) -> bool:
-        """True if *event* belongs to the same."""
-        return type(event) is self.event and event.index == self.index and event.choice == self.choice
-
-    def open(self, accumulator: StreamAccumulator) -> list[Any]:
-        """The list that the texts of this part are appended to; whoever asks is about to append."""
-        if self.builder is None:
-            self.builder = accumulator.sink(self.choice, self.index)
-        pieces: list[Any] = self.builder.pieces
-        if not pieces:
-            self.builder.touch()
-        elif len(pieces) > _MANY:
-            self.builder.compact()
-        return pieces
-
-
-class Heard:
-    """Deltas of frames that were not read in full, in a row; the numbers of the frames rise by one."""
-
-    __slots__ = ("number", "runs", "target", "targets", "texts")
-
-    def __init__(self, target: Target | None, number: int) -> None:
-        self.target = target
-        """Of all of them; `None` if they take turns."""
-        self.targets: list[Target] = []
-        self.runs: list[tuple[Target, list[str]]] = []
-        """Of each of them, if they take turns; and the deltas of each."""
-        self.number = number
-        """Of the first frame; -1 if they have none."""
-        self.texts: list[str] = []
-
-
-class _Template:
-    """The bytes around the text of a delta: in a frame, and in a read that is nothing but that frame."""
-
-    __slots__ = ("first", "last", "read_first", "read_last", "target")
-
-    def __init__(self, target: Target, first: bytes, last: bytes) -> None:
-        self.target = target
-        self.first = first
-        self.last = last
-        self.read_first = self.read_last = b""
-
-
 class Templates:
-    """What is in force: templates of one part or of each open call, and shapes of the same."""
+    """What is in force: the bytes around the text, for one part or for each open call, and shapes of the same."""
 
     __slots__ = (
-        "_by_frame", "_by_read", "_calls", "_counted", "_dialect", "_failures", "_frame_lengths", "_heard",
-        "_heard_count", "_in_vain", "_keys", "_kinds", "_known", "_longest", "_next_shape", "_only", "_probing",
-        "_read_lengths", "_refused", "_risen", "_rising", "_running", "_shapes", "_since", "_stale", "_tries", "_worn",
-        "alike", "is_behind", "is_ready", "taken",
+        "_calls", "_counted", "_dialect", "_failures", "_heard", "_heard_count", "_in_vain", "_keys", "_kinds",
+        "_known", "_longest", "_next_shape", "_probing", "_refused", "_risen", "_rising", "_shapes", "_since",
+        "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "running", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -158,13 +85,7 @@ class Templates:
         self._in_vain: dict[tuple[int, int], int] = {}
         # How many frames fitted since the last was learned from, and how many times in a row that were few.
         self._since = self._worn = 0
-        # Templates by the bytes before the text.
-        self._by_frame: dict[bytes, list[_Template]] = {}
-        self._by_read: dict[bytes, list[_Template]] = {}
-        # Of templates of reads that are all of one part, the last one that fitted or was made.
-        self._only: _Template | None = None
-        self._frame_lengths: tuple[int, ...] = ()
-        self._read_lengths: tuple[int, ...] = ()
+        self._table = Table()
         # Shapes in force, and all that were made and may come into force again.
         self._shapes: list[Shape] = []
         self._known: list[Shape] = []
@@ -179,10 +100,13 @@ class Templates:
         # The number that the next rising one must pass, and what is around such numbers where only they and texts vary.
         self._risen = -1
         self._counted: Counted | None = None
-        # What the dialect has not heard, if it listens, and the shape with the latest running totals.
+        # What is around texts and totals, where only they vary.
+        self._totalled: Totalled | None = None
+        # What the dialect has not heard, if it listens.
         self._heard: list[Heard] | None = None
         self._heard_count = 0
-        self._running: Shape | None = None
+        self.running: Shape | None = None
+        """The shape of the last frame, if there are totals in it that the dialect has not seen."""
         self.is_behind = False
         """True if the dialect has to catch up."""
         self.is_ready = False
@@ -200,14 +124,9 @@ class Templates:
         return bool(self._keys)
 
     @property
-    def has_totals(self) -> bool:
-        """True if there are running totals that the dialect has not seen."""
-        return self._running is not None
-
-    @property
     def has_templates(self) -> bool:
         """True if many frames may be taken in one go."""
-        return bool(self._by_read)
+        return bool(self._table.by_read)
 
     @property
     def may_have_totals(self) -> bool:
@@ -217,24 +136,21 @@ class Templates:
     @property
     def is_in_force(self) -> bool:
         """True if a frame may fit."""
-        return bool(self._by_frame or self._shapes)
+        return bool(self._table.by_frame or self._shapes)
 
     def clear(self) -> None:
         """Something happened that was no plain delta."""
-        if self._by_frame or self._shapes:
+        if self._table.by_frame or self._shapes:
             self._drop_templates()
             for shape in self._shapes:
                 shape.targets = {}
             self._shapes = []
             self._calls = set()
-            self._counted = None
+            self._counted = self._totalled = None
             self.is_ready = False
 
     def _drop_templates(self) -> None:
-        self._by_frame = {}
-        self._by_read = {}
-        self._only = None
-        self._frame_lengths = self._read_lengths = ()
+        self._table.clear()
         self._stale = 0
 
     # Making them
@@ -276,55 +192,23 @@ class Templates:
 
     def _keep_beside(self, event: Any) -> None:
         """Text goes to one part at a time, only calls go on beside each other."""
-        is_call = type(event) is ToolArgumentsDelta
-        for group in self._by_frame.values():
-            for known in group:
-                target = known.target
-                if not (is_call and target.is_call) and not target.is_of(event):
-                    self.clear()
-                    return
-        for shape in self._shapes:
-            for target in shape.targets.values():
-                if not (is_call and target.is_call) and not target.is_of(event):
-                    self.clear()
-                    return
+        targets = [*self._table.targets(), *(target for shape in self._shapes for target in shape.targets.values())]
+        if not all(target.may_stay_beside(event) for target in targets):
+            self.clear()
 
     def _make_template(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
-        edges = self._edges(event.text, data)
-        if edges is None:
+        around = edges_of(event.text, data, self._keys)
+        if around is None:
             return
-        first, last = edges
-        template = _Template(Target(event, payload), first, last)
-        if len(self._by_frame) >= _KEPT:
-            self._drop_templates()
-        for groups in (self._by_frame, self._by_read):
-            _forget_old(groups, template.target)
-        _put(self._by_frame, first, template)
-        self._frame_lengths = tuple({len(known) for known in self._by_frame})
+        edges = Edges(Target(event, payload), *around)
+        self._table.add(edges)
         if read is not None:
-            self._adopt(template, data, read)
+            self._adopt(edges, data, read)
 
-    def _adopt(self, template: _Template, data: bytes, read: bytes) -> None:
-        """The frame *data* came in a *read* of its own: others may be known by what is around them there."""
-        lead, held, trail = read.partition(data)
-        if not held:
-            return
-        template.read_first, template.read_last = lead + template.first, template.last + trail
-        _put(self._by_read, template.read_first, template)
-        self._read_lengths = tuple({len(known) for known in self._by_read})
-        targets = [known.target for group in self._by_read.values() for known in group]
-        self._only = template if all(target.part == template.target.part for target in targets) else None
-        self.is_ready = True
-
-    def _edges(self, text: str, data: bytes) -> tuple[bytes, bytes] | None:
-        """What is around the delta *text* in *data*; `None` if it cannot be told where it is."""
-        literal = _write(text)
-        at = data.find(literal)
-        # Where nothing else is escaped, no other string can be the same text in another spelling.
-        if at < 0 or data.find(literal, at + 1) >= 0 or data.count(b"\\") != literal.count(b"\\"):
-            return None
-        first, last = data[:at], data[at + len(literal) :]
-        return (first, last) if first.rstrip(b" ").endswith(self._keys) else None
+    def _adopt(self, edges: Edges, data: bytes, read: bytes) -> None:
+        self._table.adopt(edges, data, read)
+        if self._table.by_read:
+            self.is_ready = True
 
     def _make_shape(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
         from chunkfold._shapes import Shape
@@ -367,19 +251,11 @@ class Templates:
 
     def find(self, data: bytes, read: bytes | None = None) -> tuple[Target, str] | None:
         """What the delta of frame *data* belongs to, and its text; *read* is the read if it holds nothing else."""
-        for length in self._frame_lengths:
-            for template in self._by_frame.get(data[:length], ()):
-                last = template.last
-                if data.endswith(last):
-                    try:
-                        text = _read_string(data[length : len(data) - len(last)])
-                    except _BAD:
-                        continue
-                    if text:
-                        if read is not None and not template.read_last:
-                            self._adopt(template, data, read)
-                        self._hit(template.target, text)
-                        return template.target, text
+        known = self._table.find(data)
+        if known is not None:
+            if read is not None and not known[0].read_last:
+                self._adopt(known[0], data, read)
+            return self._hit(known[0].target, known[1])
         if read is None or read is not self._refused:
             for shape in self._shapes:
                 found = shape.fit(data, self._risen)
@@ -398,19 +274,15 @@ class Templates:
             return None if frame is None else self.find(frame)
         if len(read) > self._longest:
             return None
-        for length in self._read_lengths:
-            for template in self._by_read.get(read[:length], ()):
-                last = template.read_last
-                if read.endswith(last):
-                    try:
-                        text = _read_string(read[length : len(read) - len(last)])
-                    except _BAD:
-                        continue
-                    if text:
-                        if self._only is not None:
-                            self._only = template
-                        self._hit(template.target, text)
-                        return template.target, text
+        if self._totalled is not None:
+            found = self._totalled.find(read)
+            if found is not None:
+                if self.running is not self._totalled.shape:
+                    self._note(self._totalled.shape)
+                return found
+        known = self._table.find_read(read)
+        if known is not None:
+            return self._hit(known[0].target, known[1])
         counted = self._counted
         if counted is not None and counted.parts:
             number = self._risen + 1
@@ -426,25 +298,33 @@ class Templates:
                 if data is not None:
                     found = shape.fit(data, self._risen)
                     if found is not None:
-                        if shape.is_numbered and shape.seen > _PATIENCE:
-                            self._count(shape, read, data, found)
+                        if shape.is_stateful and shape.seen > _PATIENCE:
+                            self._learn_around(shape, data, found)
                         return self._took(shape, found)
                     self._missed(shape)
                     self._refused = read
         return None
 
-    def _count(self, shape: Shape, read: bytes, data: bytes, found: tuple[Target, str]) -> None:
-        """Learn what is around the number and the text of *read*."""
-        counted = self._counted
-        if counted is None:
-            from chunkfold._counted import Counted
+    def _learn_around(self, shape: Shape, data: bytes, found: tuple[Target, str]) -> None:
+        """Learn what is around the text, and the number or the totals, of a read that held frame *data*."""
+        learner: Counted | Totalled
+        if not shape.is_running:
+            if self._counted is None:
+                from chunkfold._counted import Counted
 
-            counted = self._counted = Counted(self._rising)
-        if counted.is_worn or shape.is_running:
+                self._counted = Counted(self._rising)
+            learner = self._counted
+        elif not shape.is_numbered and self._heard is None:
+            if self._totalled is None:
+                from chunkfold._totalled import Totalled
+
+                self._totalled = Totalled()
+            learner = self._totalled
+        else:
             return
-        edges = self._edges(found[1], data)
+        edges = edges_of(found[1], data, self._keys) if not learner.is_worn else None
         if edges is not None and shape.lead is not None:
-            counted.learn(shape.lead + edges[0], shape.number, edges[1] + shape.trail, found[0])
+            learner.learn(shape, data, shape.lead + edges[0], edges[1] + shape.trail, found[0])
 
     def _likely(self, read: bytes) -> list[Shape]:
         """The shapes in force; those with as many keys as *read* seems to have come first, since a miss costs more."""
@@ -452,13 +332,14 @@ class Templates:
         alike = [shape for shape in self._shapes if shape.key_count == count]
         return alike + [shape for shape in self._shapes if shape.key_count != count]
 
-    def _hit(self, target: Target, text: str) -> None:
+    def _hit(self, target: Target, text: str) -> tuple[Target, str]:
         """A template fitted: learning is worth while."""
         self._since += 1
         if self._in_vain:
             self._in_vain = {}
         if self._heard is not None:
             self._hear(target, text)
+        return target, text
 
     def _missed(self, shape: Shape) -> None:
         shape.in_vain += 1
@@ -475,7 +356,7 @@ class Templates:
             elif seen == _NOW_AND_THEN and not self._rising:
                 self._probe()
                 return None
-        if self._by_frame:
+        if self._table.by_frame:
             self._stale += 1
             if self._stale > _PATIENCE:
                 self._drop_templates()
@@ -490,9 +371,9 @@ class Templates:
         if shape.is_numbered:
             self._risen = shape.number
         if shape.is_running:
-            if self._running is not None and self._running is not shape:
+            if self.running is not None and self.running is not shape:
                 self.catch_up()
-            self._running = shape
+            self.running = shape
             self.is_behind = True
 
     def _probe(self) -> None:
@@ -507,7 +388,7 @@ class Templates:
         if self.alike is not None:
             self.is_ready = self.is_in_force
         else:
-            self.is_ready = bool(self._by_read or any(known.lead is not None for known in self._shapes))
+            self.is_ready = bool(self._table.by_read or any(known.lead is not None for known in self._shapes))
 
     def _hear(self, target: Target, text: str, number: int = -1) -> None:
         """Keep a delta until the dialect is told of it."""
@@ -520,13 +401,15 @@ class Templates:
         last.texts.append(text)
         self.is_behind = True
         self._heard_count = count = self._heard_count + 1
-        if count > _MANY:
+        if count > MANY:
             self.catch_up()
 
-    def _has_heard(self, count: int) -> None:
+    def _keep_heard(self, heard: Heard) -> None:
+        assert self._heard is not None  # noqa: S101 - for the type checker; whoever calls has looked
+        self._heard.append(heard)
         self.is_behind = True
-        self._heard_count += count
-        if self._heard_count > _MANY:
+        self._heard_count += len(heard.texts)
+        if self._heard_count > MANY:
             self.catch_up()
 
     def catch_up(self) -> None:
@@ -538,8 +421,8 @@ class Templates:
         if self._heard:
             heard, self._heard, self._heard_count = self._heard, [], 0
             dialect.hear(heard)
-        if self._running is not None:
-            shape, self._running = self._running, None
+        if self.running is not None:
+            shape, self.running = self.running, None
             dialect.catch_up(shape.totals())
 
     # Straight into the accumulator, for callers who want no events
@@ -552,11 +435,13 @@ class Templates:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         while True:
-            if self._only is not None and self._heard is None:
-                piece = self._follow_one(self._only, accumulator, pieces)
+            if self._table.by_read and self._heard is None:
+                piece = self._follow_edges(self._table.only or self._table, accumulator, pieces)
             elif self._counted is not None and self._counted.parts and not self._counted.is_worn:
                 piece = self._follow_counted(self._counted, accumulator, pieces)
-            elif not self._by_read and len(self._shapes) == 1 and len(self._shapes[0].targets) == 1:
+            elif self._totalled is not None and self._totalled.is_ready:
+                piece = self._follow_totalled(self._totalled, accumulator, pieces)
+            elif self._may_follow_shape:
                 piece = self._follow_shape(self._shapes[0], accumulator, pieces)
             else:
                 piece = next(pieces)
@@ -567,102 +452,63 @@ class Templates:
             target.open(accumulator).append(text)
             self.taken += 1
 
-    def _follow_one(self, template: _Template, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        """The loop that most of a long answer goes through."""
-        target, longest = template.target, self._longest
-        before, after = template.read_first, template.read_last
-        start, end = len(before), -len(after)
-        while True:
-            texts = target.open(accumulator)
-            if target.builder.hidden:  # by policy: what is thrown away cannot be counted
-                return next(pieces)
-            append, had = texts.append, len(texts)
-            try:
-                for piece in islice(pieces, _MANY):
-                    if type(piece) is not bytes or not piece.startswith(before) or not piece.endswith(after):
-                        return piece
-                    if len(piece) > longest:
-                        return piece
-                    try:
-                        text = _read_string(piece[start:end])
-                    except _BAD:
-                        return piece
-                    if not text:
-                        return piece
-                    append(text)
-            finally:
-                count = len(texts) - had
-                self.taken += count
-                self._since += count
-                if count and self._in_vain:
-                    self._in_vain = {}
-            if count < _MANY:
-                raise StopIteration
+    def _follow_edges(self, edges: Edges | Table, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        try:
+            return edges.follow(accumulator, pieces, MANY, self._longest)
+        finally:
+            self._took_many(edges.count)
+
+    def _took_many(self, count: int) -> None:
+        """So many frames fitted one template: learning is worth while."""
+        self.taken += count
+        self._since += count
+        if count and self._in_vain:
+            self._in_vain = {}
+
+    @property
+    def _may_follow_shape(self) -> bool:
+        """True if there is one shape, which has proved of use, and one part that its texts belong to."""
+        if len(self._shapes) != 1 or self._table.by_read:
+            return False
+        return len(self._shapes[0].targets) == 1 and self._shapes[0].seen >= _NOW_AND_THEN
 
     def _follow_shape(self, shape: Shape, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        """The same loop for frames of one shape; after many it is worth another look whether templates fit."""
-        ((address, target),) = shape.targets.items()
-        lead, trail, longest = shape.lead or b"", shape.trail, self._longest
-        start, end = len(lead), -len(trail) or None
-        is_counted, is_numbered, fixed = shape.is_counted, shape.is_numbered, shape.fixed
-        is_simple = shape.is_simple or is_counted or bool(fixed)
-        decode, get, read = shape.decode, shape.get, shape.read
-        texts = target.open(accumulator)
-        if target.builder.hidden or shape.lead is None or shape.seen < _NOW_AND_THEN:
-            return next(pieces)
-        append, had = texts.append, len(texts)
-        first = risen = self._risen
-        frame = None
+        first = self._risen + 1 if shape.is_numbered else -1
         try:
-            for piece in islice(pieces, _MANY):
-                if type(piece) is not bytes or not piece.startswith(lead) or not piece.endswith(trail):
-                    return piece
-                data = piece[start:end]
-                if _LF in data or _CR in data or len(piece) > longest:
-                    return piece
-                if is_simple:
-                    try:
-                        decoded = decode(data)
-                    except _BAD:
-                        return piece
-                    text = get(decoded)
-                    if fixed:
-                        if text[1:] != fixed:
-                            return piece
-                        text = text[0]
-                    elif is_counted:
-                        text, number = text
-                        if number != risen + 1:
-                            return piece
-                        risen = number
-                    if not text:
-                        return piece
-                    frame = decoded
-                else:
-                    found = read(data, risen)
-                    if found is None or found[0] != address or (is_numbered and shape.number != risen + 1):
-                        return piece
-                    text = found[1]
-                    risen += is_numbered
-                append(text)
+            piece = shape.follow(accumulator, pieces, self._risen, MANY, self._longest)
         finally:
-            self._risen = risen
-            count = len(texts) - had
-            self.taken += count
-            if count and shape.is_running:
-                if is_simple:
-                    shape.keep_totals(frame)
+            texts = shape.texts
+            self.taken += len(texts)
+            if texts:
                 self._note(shape)
-            if count and self._heard is not None:
-                heard = Heard(target, first + 1 if is_numbered else -1)
-                heard.texts = texts[had:]
-                self._heard.append(heard)
-                self._has_heard(count)
-        if count < _MANY:
-            raise StopIteration
-        if not is_numbered:
+                if self._heard is not None:
+                    heard = Heard(next(iter(shape.targets.values())), first)
+                    heard.texts = texts
+                    self._keep_heard(heard)
+        if len(texts) == MANY and not shape.is_numbered:
+            # It is worth another look whether templates fit.
             self._probe()
-        return next(pieces)
+        return piece
+
+    def _follow_counted(self, counted: Counted, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        try:
+            return counted.follow(accumulator, pieces, self._risen + 1, MANY, self._longest)
+        finally:
+            count = len(counted.texts)
+            self.taken += count
+            if count and self._heard is not None:
+                heard = Heard(None if counted.targets else counted.runs[0][0], self._risen + 1)
+                heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
+                self._keep_heard(heard)
+            self._risen += count
+
+    def _follow_totalled(self, totalled: Totalled, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+        try:
+            return totalled.follow(accumulator, pieces, MANY, self._longest)
+        finally:
+            self.taken += totalled.count
+            if totalled.count:
+                self._note(totalled.shape)
 
     def take(self, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
         """Take *frames* for as long as they fit; to ask for the next one says that the one before was taken."""
@@ -673,55 +519,11 @@ class Templates:
             target, text = found
             target.open(accumulator).append(text)
             self.taken += 1
-            if len(self._shapes) == 1 and not self._by_frame and self._is_plain(self._shapes[0]):
-                self._take_alike(self._shapes[0], accumulator, frames)
-                return
-
-    def _is_plain(self, shape: Shape) -> bool:
-        """True if many frames were of *shape*, and nothing has to be noted of them but their texts."""
-        if shape.seen < _NOW_AND_THEN or shape.is_stateful or self._heard is not None:
-            return False
-        if not (shape.is_simple or shape.is_addressed):
-            return False
-        builders = [target.builder for target in shape.targets.values()]
-        if any(builder is None or builder.hidden for builder in builders):
-            return False
-        # What is added is counted by how the parts grow.
-        return len(set(map(id, builders))) == len(builders)
-
-    def _take_alike(self, shape: Shape, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
-        """The loop that most of a long answer goes through whose frames are not reads of their own."""
-        found = map(shape.get, map(shape.decode, frames))
-        targets = shape.targets
-        more = True
-        while more:
-            sinks = {address: target.open(accumulator) for address, target in targets.items()}
-            had = sum(map(len, sinks.values()))
-            try:
-                if shape.is_simple:
-                    sinks[None].extend(takewhile(bool, islice(found, _MANY)))
-                else:
-                    _add_to_each(sinks, islice(found, _MANY))
-            except _BAD:
-                more = False
-            count = sum(map(len, sinks.values())) - had
-            self.taken += count
-            more = more and count == _MANY
-
-    def _follow_counted(self, counted: Counted, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        """The same loop for frames that differ in a number that rises by one, and in whose delta it is."""
-        try:
-            return counted.follow(accumulator, pieces, self._risen + 1, _MANY, self._longest)
-        finally:
-            count = len(counted.texts)
-            if count:
-                self.taken += count
-                if self._heard is not None:
-                    heard = Heard(None if counted.targets else counted.runs[0][0], self._risen + 1)
-                    heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
-                    self._heard.append(heard)
-                    self._has_heard(count)
-                self._risen += count
+            if len(self._shapes) == 1 and not self._table.by_frame and self._heard is None:
+                shape = self._shapes[0]
+                if shape.seen >= _NOW_AND_THEN and shape.may_take:
+                    self.taken += shape.take(accumulator, frames, MANY)
+                    return
 
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """
@@ -733,37 +535,12 @@ class Templates:
         """
         if self._heard is not None or len(data) > self._longest:
             return 0
-        for length in self._read_lengths:
-            for template in self._by_read.get(data[:length], ()):
-                if template.read_last.endswith(b"\n"):
-                    return self._swallow(template, accumulator, data)
-        return 0
-
-    def _swallow(self, template: _Template, accumulator: StreamAccumulator, data: bytes) -> int:
-        # Cut at line ends, since searching for one byte is several times as fast as for two.
-        first, last = template.read_first, template.read_last
-        lines = data.split(b"\n")
-        fixed = (first + last).split(b"\n")[:-1]
-        size = len(fixed)
-        many = (len(lines) - 1) // size
-        place = first.count(b"\n")
-        for other in range(size):
-            if other != place:
-                many = _equal(lines[other : many * size : size], fixed[other])
-        before, after = first.rpartition(b"\n")[2], last.partition(b"\n")[0]
-        start, end = len(before), -len(after) or None
-        held = lines[place : many * size : size]
-        literals = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
-        if len(literals) != len(held):
-            fits = (line.startswith(before) and line.endswith(after) for line in held)
-            del literals[next(number for number, fit in enumerate(fits) if not fit) :]
-        texts = _strings(literals)
-        if not texts:
+        edges = self._table.first_of(data)
+        if edges is None:
             return 0
-        template.target.open(accumulator).extend(texts)
-        self.taken += len(texts)
-        self._in_vain = {}
-        return sum(map(len, literals)) + len(literals) * (len(first) + len(last))
+        size = edges.swallow(accumulator, data)
+        self._took_many(edges.count)
+        return size
 
 
 @cache
@@ -785,46 +562,3 @@ def _varying(
         **dict.fromkeys(address, ADDRESS),
     }
     return tuple(b'"%b":' % key.encode() for key in delta), kinds
-
-
-def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -> None:
-    """Add texts where they belong, until one is empty or belongs elsewhere."""
-    get = {address: texts.append for address, texts in sinks.items()}.get
-    for text, address in more:
-        append = get(address)
-        if append is None or not text:
-            return
-        append(text)
-
-
-def _put(groups: dict[bytes, list[_Template]], first: bytes, template: _Template) -> None:
-    """Add *template*, instead of one of the same part and the same bytes."""
-    group = groups.setdefault(first, [])
-    group[:] = [known for known in group if known.target.part != template.target.part]
-    group.append(template)
-
-
-def _forget_old(groups: dict[bytes, list[_Template]], target: Target) -> None:
-    """Make room for a template of that part: bytes that have changed seldom come back."""
-    of_part = [(first, known) for first, group in groups.items() for known in group if known.target.part == target.part]
-    for first, known in of_part[: 1 - _FORMS]:
-        groups[first].remove(known)
-        if not groups[first]:
-            del groups[first]
-
-
-def _strings(literals: list[bytes]) -> list[str] | None:
-    """The strings that *literals* are, if each is exactly one and none is empty."""
-    try:
-        # A string holds no line end, so that what is open at the end of one literal cannot be closed in the next.
-        texts = _read_strings(b"[" + b"\n,".join(literals) + b"]")
-    except _BAD:
-        return None
-    return texts if len(texts) == len(literals) and all(texts) else None
-
-
-def _equal(lines: list[bytes], line: bytes) -> int:
-    """How many of *lines*, from the first on, are equal to *line*."""
-    if lines.count(line) == len(lines):
-        return len(lines)
-    return next(number for number, other in enumerate(lines) if other != line)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import UNSET
 
-from chunkfold._doors import AsyncStream, Stream
 from chunkfold._partials import Partial, shape_of
+from chunkfold._streams import AsyncStream, Stream
 from chunkfold._validation import Invalid, validated
 from chunkfold.errors import OutputInvalid
 

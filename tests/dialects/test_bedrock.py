@@ -66,6 +66,20 @@ def test_json_in_an_envelope_is_as_deep_as_any_other():
     assert (caught.value.limit, caught.value.allowed) == ("json_depth", 20)
 
 
+@pytest.mark.parametrize("depth", [None, 1_000_000])
+def test_json_in_an_envelope_that_nests_deeper_than_can_be_read_is_carried(depth):
+    deep = b'{"generation":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    payloads = [
+        chunk({"generation": "Kept"}),
+        {"chunk": {"bytes": deep}},
+        chunk({"generation": ".", "stop_reason": "stop"}),
+    ]
+    response = fold_payloads(payloads, "bedrock-invoke", limits=Limits(json_depth=depth))
+    assert (response.text, response.finish_reason) == ("Kept.", "stop")
+    assert [note.kind for note in response.diagnostics] == ["frame_not_json"]
+    assert response.parts[-1].payload == deep.decode()
+
+
 BINARY = [path for path in case_files("bedrock-*") if load_case(path).get("inner_framing") == "aws-eventstream"]
 
 

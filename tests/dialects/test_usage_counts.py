@@ -3,15 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunkfold.dialects._usage import count, counts
+from chunkfold.dialects._usage import Counts, count
 
 NAMES = (("a", "a_a"), ("b", "b_b"), ("c",))
+
+counts = Counts(*NAMES)
 
 values = st.sampled_from([None, 0, 7, 1 << 70, True, 1.0, 2.5, float("inf"), float("nan"), "3", {"a": 1}, [1]])
 
 
 @given(st.dictionaries(st.sampled_from(["a", "a_a", "b", "b_b", "c", "d", "a.b"]), values))
 def test_counts_are_what_count_finds(raw):
-    found, known = counts(raw, NAMES), [count(raw, *same) for same in NAMES]
+    found, known = counts(raw), [count(raw, *same) for same in NAMES]
     assert found == known
     assert list(map(type, found)) == list(map(type, known))

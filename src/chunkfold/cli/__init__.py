@@ -19,7 +19,7 @@ from chunkfold.errors import ChunkfoldError, LimitExceeded, UnknownDialect
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chunkfold._doors import Stream
+    from chunkfold._streams import Stream
     from chunkfold.cli._show import Show
     from chunkfold.response import Response
 

@@ -19,7 +19,7 @@ from chunkfold.errors import UnknownDialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold._templates import Heard
+    from chunkfold._deltas import Heard
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 

@@ -1,29 +1,87 @@
-"""Where OpenAI's shape of a tool call has the name and the arguments, and where servers that imitate it have them."""
+"""
+Rule 3 of the fold, once for all dialects: which call a fragment belongs to.
+
+By index where that is known, and a new id on a known index is a new call; without an index by id; without both it is
+the call that was opened last.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
-__all__ = ["ARGUMENTS", "arguments_key", "flat_function"]
+    from chunkfold.dialects._slots import Choice, Slot
+    from chunkfold.dialects._writer import Writer
 
-# What the field with the arguments is called: first as it should be.
-ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
-
-
-def flat_function(call: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    The name and the arguments of a call that has them beside its id, where others have an object `function`; nothing
-    if it is not such a call.
-    """
-    if call.get("function") or call.get("custom"):
-        return {}
-    found = {key: call[key] for key in ("name", *ARGUMENTS) if key in call}
-    return found if any(value not in (None, "") for value in found.values()) else {}
+__all__ = ["find", "find_restated", "identify"]
 
 
-def arguments_key(function: Mapping[str, Any]) -> str:
-    """Under which name *function* has its arguments; `arguments` if it has none."""
-    return next((key for key in ARGUMENTS if function.get(key) not in (None, "")), "arguments")
+def find(state: Choice, number: Hashable, id: str | None, name: str | None, text: str) -> Slot | None:
+    """The call that a fragment belongs to; `None` if it opens a new one."""
+    if number is not None:
+        slot = state.by_number.get(number)
+        if slot is None:
+            # A number never seen, with nothing but argument text: some servers let the number drift.
+            return None if name or not text else state.by_id.get(id) if id else state.last_call
+    elif id is not None:
+        slot = state.by_id.get(id)
+        if slot is None:
+            # Its id may come late, on the call that was opened last without one.
+            return state.last_call if state.last_call and not state.last_call.id and not name else None
+    else:
+        slot = state.last_call
+    if slot is None:
+        return None
+    if id is not None and slot.id is not None and id != slot.id:
+        # Servers that number every call 0 tell calls apart by their ids alone; those that draw an id for each piece
+        # have a name only at the beginning of a call.
+        earlier = state.by_id.get(id)
+        if earlier is not None and earlier.number == number:
+            return earlier
+        return slot if number is not None and not name else None
+    return None if _begins_anew(state, slot, id, name, text) else slot
+
+
+def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:
+    """Without any ids, a name with argument text of its own after a complete object is a new call."""
+    if state.any_id or id is not None or name is None or not text:
+        return False
+    return slot.scanner is not None and slot.scanner.is_complete
+
+
+def find_restated(state: Choice, place: int, id: str | None) -> Slot | None:
+    """The call that a restated message has at *place*: by its id, else by its place among all."""
+    slot = state.by_id.get(id) if id else None
+    calls = state.by_kind.get("tool_call", ())
+    if slot is None and place < len(calls) and (id is None or calls[place].id is None):
+        slot = calls[place]
+    return slot
+
+
+def identify(
+    w: Writer, state: Choice, slot: Slot, id: str | None, name: str | None, extra: Mapping[str, Any] | None
+) -> None:
+    """Take what a later fragment says about a call: an id or a name that came late, pieces of a name."""
+    new_id = id if id is not None and slot.id is None else None
+    if new_id is not None:
+        slot.id = new_id
+        slot.scanner = None
+        state.any_id = True
+        state.by_id.setdefault(new_id, slot)
+    new_name = None
+    if name is not None and name != slot.name:
+        if slot.name is None:
+            new_name = name
+        elif not slot.has_text:
+            new_name = slot.name + name
+        else:
+            w.diagnose("name_after_arguments", "another name was ignored", slot.choice, slot.index)
+    if new_name is not None:
+        slot.name = new_name
+    if extra and extra == slot.extra:
+        extra = None
+    if new_id is not None or new_name is not None or extra:
+        slot.extra = extra or slot.extra
+        w.update(slot, id=new_id, name=new_name, extra=extra)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "FINE", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable", "read_error",
-    "seconds",
+    "FINE", "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable",
+    "read_error", "seconds",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -120,7 +120,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
-    if not _SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in _SAYING):
+    if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
     errors = payload.get("errors")
@@ -230,7 +230,7 @@ _ERROR_BODY = frozenset(
     }
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
-_SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
+SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
 _CODES = ("code", "error_code", "errorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (

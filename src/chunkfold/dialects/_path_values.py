@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 
 if TYPE_CHECKING:
-    from chunkfold.dialects._writer import Slot
+    from chunkfold.dialects._slots import Slot
 
 __all__ = ["PathValues"]
 

@@ -12,8 +12,10 @@ from zlib import adler32, crc32
 import msgspec
 
 from chunkfold import _json
+from chunkfold.dialects._halves import clean
+from chunkfold.dialects._slots import CALLS
+from chunkfold.dialects._think import restate
 from chunkfold.dialects._words import counted
-from chunkfold.dialects._writer import CALLS
 from chunkfold.parts import CLASSES, ToolCall
 
 if TYPE_CHECKING:
@@ -97,8 +99,10 @@ class Piece(msgspec.Struct, eq=False):
             self._forget()
         if more is not None and not slot.whole and (slot.open or slot.splitter is not None):
             w.delta(slot, more)
-        elif slot.splitter is None:
-            slot.half, text = "", w.clean(slot, text)
+        elif slot.splitter is not None:
+            restate(w, slot, slot.splitter, text)
+        else:
+            slot.half, text = "", clean(w, slot, text)
             if slot.kind in CALLS:
                 w.replace(slot, ToolCall(raw_arguments=text, server_side=slot.kind == "server_tool_call"))
             else:

@@ -7,7 +7,6 @@ repeats a number must not be billed twice.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,14 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["anthropic_usage", "chat_usage", "count", "counts", "merge"]
+__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing; a 0 is real."""
     merged = {**old, **new}
+    if _REPLACED.issuperset(map(type, new.values())):
+        return merged
     for key, value in new.items():
         if key not in old:
             continue
@@ -30,6 +31,10 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, dict) and isinstance(old[key], dict):
             merged[key] = merge(old[key], value)
     return merged
+
+
+# Values that stand as they are, over whatever was there.
+_REPLACED = frozenset({int, float, str, bool, list})
 
 
 def count(raw: Mapping[str, Any], *paths: str) -> int | None:
@@ -52,26 +57,39 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
 _DIGITS = 20
 
 
-def counts(raw: Mapping[str, Any], names: tuple[tuple[str, ...], ...]) -> list[int | None]:
-    """For each of *names*, which are no paths, what `count` finds."""
-    met = _met(tuple(raw), names)
-    found = [raw[name] if name else None for name in met]
-    if not met or not _COUNTS.issuperset(map(type, found)):
-        return [count(raw, *same) for same in names]
-    return found
-
-
-_COUNTS = frozenset({int, type(None)})
-
-
-@lru_cache(64)
-def _met(keys: tuple[str, ...], names: tuple[tuple[str, ...], ...]) -> tuple[str | None, ...]:
+class Counts:
     """
-    For each of *names*, the one that is there; nothing at all where several are. Running totals have the same keys each
-    time.
+    Reads several counts, each of which stands under one of several names, which are no paths: for each what `count`
+    finds. Running totals have the same keys each time.
     """
-    met = [[name for name in same if name in keys] for same in names]
-    return tuple(found[0] if found else None for found in met) if all(len(found) < 2 for found in met) else ()
+
+    __slots__ = ("_met", "_names")
+
+    def __init__(self, *names: tuple[str, ...]) -> None:
+        self._names = names
+        # For keys that came, the name that is there of each count; nothing at all where several are.
+        self._met: dict[tuple[str, ...], list[str]] = {}
+
+    def __call__(self, raw: Mapping[str, Any]) -> list[int | None]:
+        keys = tuple(raw)
+        met = self._met.get(keys)
+        if met is None:
+            met = self._look(keys)
+        found = list(map(raw.get, met))
+        if not met or not _WHOLE.issuperset(map(type, found)):
+            return [count(raw, *same) for same in self._names]
+        return found
+
+    def _look(self, keys: tuple[str, ...]) -> list[str]:
+        met = [[name for name in same if name in keys] or [same[0]] for same in self._names]
+        if len(self._met) >= _KEPT:
+            self._met.clear()
+        self._met[keys] = names = [found[0] for found in met] if all(len(found) < 2 for found in met) else []
+        return names
+
+
+_WHOLE = frozenset({int, type(None)})
+_KEPT = 64
 
 
 def total(given: int | None, *parts: int | None) -> int | None:

@@ -18,17 +18,18 @@ import msgspec
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import word
-from chunkfold.dialects._writer import json_text
 from chunkfold.parts import ReasoningPart, TextPart
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 

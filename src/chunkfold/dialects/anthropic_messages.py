@@ -13,15 +13,17 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, read_error
+from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, word
-from chunkfold.dialects._writer import CALLS, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 

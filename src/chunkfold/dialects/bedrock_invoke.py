@@ -15,12 +15,12 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold import dialects
-from chunkfold._json import NotJSON
+from chunkfold import _json, dialects
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import choice_index
+from chunkfold.errors import LimitExceeded
 from chunkfold.framing import Frame
 from chunkfold.response import Usage
 
@@ -118,8 +118,8 @@ class BedrockInvoke(Dialect):
             self.done()
             return
         try:
-            payload, forgiven = w.json(text)
-        except NotJSON as error:
+            payload, forgiven = _answer_in(text, w.json_depth)
+        except _json.NotJSON as error:
             w.diagnose("frame_not_json", f"a chunk of {len(text)} bytes is kept as an unknown part: {error}")
             w.unknown("chunk", text.decode(errors="replace"))
             return
@@ -275,6 +275,22 @@ def _usage(raw: dict[str, Any]) -> Usage:
 def _unreal(reason: Any) -> Any:
     """What stands for no reason yet; `None` for a reason."""
     return None if isinstance(reason, str) and reason else reason
+
+
+def _answer_in(chunk: bytes, depth: int | None) -> tuple[Any, str | None]:
+    """
+    The JSON that a chunk holds, read as leniently as payloads are; and what had to be forgiven.
+
+    Raises:
+        NotJSON: If nothing could be made of it.
+        LimitExceeded: If it nests deeper than *depth*.
+    """
+    try:
+        return _json.decode(chunk, depth)
+    except _json.TooDeep as error:
+        if depth is None or error.args[0] <= depth:
+            raise _json.NotJSON(f"it nests {error.args[0]} deep, more than can be read") from None
+        raise LimitExceeded("json_depth", depth + 1, depth) from None
 
 
 def _in_its_words(payload: dict[str, Any], *, is_piece: bool) -> dict[str, Any]:

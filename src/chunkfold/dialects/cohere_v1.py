@@ -13,14 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, read_error
-from chunkfold.dialects._writer import json_text, name_of
+from chunkfold.dialects._words import word
 from chunkfold.dialects.cohere_v2 import cohere_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
 _EVENT = frozenset(
@@ -59,7 +61,7 @@ class CohereV1(Dialect):
         kind = payload.get("event_type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None:
-            self._no_event(name_of(kind, "payload"), payload, frame)
+            self._no_event(word(kind), payload, frame)
             return
         handler(self, payload, frame)
         self.w.extras(payload, _EVENT)

@@ -13,16 +13,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_real
-from chunkfold.dialects._writer import json_text, name_of
+from chunkfold.dialects._words import is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
@@ -67,12 +68,12 @@ class CohereV2(Dialect):
         kind = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None:
-            self._no_event(name_of(kind, "payload"), payload, frame)
+            self._no_event(word(kind), payload, frame)
             return
         delta = payload.get("delta") or {}
         message = delta.get("message") or {} if isinstance(delta, dict) else None
         if not isinstance(message, dict):
-            self.w.unknown(name_of(kind), payload)
+            self.w.unknown(word(kind, default=""), payload)
             return
         handler(self, message, payload)
         self._rest(message, delta, _DELTA)
@@ -167,7 +168,7 @@ class CohereV2(Dialect):
         opened = _KINDS.get(kind) if isinstance(kind, str) else None
         if kind and opened is None:
             self._end_plan()
-            w.start(0, "unknown", key=("content", index), name=f"content.{name_of(kind, 'item')}", extra=block)
+            w.start(0, "unknown", key=("content", index), name=f"content.{word(kind, default='item')}", extra=block)
             return
         rest = {key: value for key, value in block.items() if key not in _BLOCK or value is None}
         if self._is_whole:

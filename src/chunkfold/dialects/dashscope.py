@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._calls import flat_function
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import FINE, error_in, read_error
+from chunkfold.dialects._flat_calls import flat_function
 from chunkfold.dialects._words import choice_index, is_real, word
-from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -53,7 +53,7 @@ class DashScope(Dialect):
         # The last text of each part as sent, until it is known whether texts are whole or pieces.
         self._last: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
-        self._known = not writer.cumulative
+        self._known = writer.cumulative_is_asked or not writer.cumulative
         self._begun = False
         # The payload is a body that was not streamed.
         self._is_whole = False

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import PathValues
-from chunkfold.dialects._usage import counts, total
+from chunkfold.dialects._usage import Counts, total
 from chunkfold.dialects._words import choice_index, finish_reason, is_real
-from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
@@ -196,7 +197,10 @@ class Gemini(Dialect):
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         """The totals of the last chunk, where those before differed in text and totals alone."""
-        self._usage(totals)
+        if self._usage_seen:
+            self.w.usage(totals, gemini_usage)
+        else:
+            self._usage(totals)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = choice_index(candidate.get("index"), place)
@@ -603,17 +607,19 @@ def gemini_usage(raw: dict[str, Any]) -> Usage:
     Gemini's usage: thoughts stand beside the tokens of the answer, what tools read beside those of the prompt; cached
     tokens are in the prompt.
     """
-    prompt, tools, answer, thoughts, whole, cached = counts(raw, _COUNTS)
+    prompt, tools, answer, thoughts, whole, cached = _counts(raw)
     read = prompt if tools is None else total(None, prompt, tools)
     written = answer if thoughts is None else total(None, answer, thoughts)
-    return Usage(read, written, total(whole, read, written), cached, None, thoughts, raw)
+    return Usage(read, written, total(None, read, written) if whole is None else whole, cached, None, thoughts, raw)
 
 
-_COUNTS = tuple(
-    (name, _snake(name))
-    for name in (
-        "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount",
-        "cachedContentTokenCount",
+_counts = Counts(
+    *(
+        (name, _snake(name))
+        for name in (
+            "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+            "totalTokenCount", "cachedContentTokenCount",
+        )
     )
 )  # fmt: skip
 METADATA: dict[str, Callable[[Gemini, int, Any, tuple[str | int, ...]], None]] = {

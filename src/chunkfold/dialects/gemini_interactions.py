@@ -14,17 +14,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
+from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import counted, word
-from chunkfold.dialects._writer import CALLS, json_text
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 

@@ -14,13 +14,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, read_error
-from chunkfold.dialects._writer import json_text, name_of
+from chunkfold.dialects._words import word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
@@ -95,7 +97,7 @@ class MistralConversations(Dialect):
             if error is not None:
                 self.w.error(error)
             else:
-                self.strange(payload, frame, name_of(kind, "payload"))
+                self.strange(payload, frame, word(kind))
 
     # The response
 
@@ -141,7 +143,7 @@ class MistralConversations(Dialect):
             for handler in handlers:
                 handler(self, {**entry, "output_index": place}, frame, "outputs", place)
             if not handlers:
-                w.unknown(name_of(kind, "outputs"), entry)
+                w.unknown(word(kind, default="outputs"), entry)
                 w.extra(("outputs", place), entry)
                 self._taken.add(place)
         error = error_in(payload)
@@ -295,7 +297,7 @@ class MistralConversations(Dialect):
         w.stop(slot)
 
     def _unknown_chunk(self, chunk: dict[str, Any], place: _Place, id_: Any) -> None:
-        self.w.unknown(name_of(chunk.get("type"), "content"), chunk)
+        self.w.unknown(word(chunk.get("type"), default="content"), chunk)
         self._keep(chunk, place)
 
     def _keep(self, chunk: dict[str, Any], place: _Place) -> None:

@@ -16,11 +16,11 @@ import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._calls import arguments_key, flat_function
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._flat_calls import arguments_key, flat_function
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_real
-from chunkfold.dialects._writer import json_text
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:

@@ -15,15 +15,16 @@ import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._calls import ARGUMENTS, arguments_key, flat_function
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._errors import SAYING, error_in, read_error
+from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
 from chunkfold.dialects._words import choice_index, whole_number, word
-from chunkfold.dialects._writer import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
@@ -62,6 +63,8 @@ _VENDORS = {
     "generationId": "vercel-gateway",
 }
 _TELLING = frozenset({*_VENDORS, "provider"})
+# Fields that may tell an error, or hold what is elsewhere a field of the payload.
+_ODD = frozenset({"error", "errors", "base_resp", "x_groq", *SAYING})
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
@@ -110,10 +113,38 @@ class OpenAIChat(Dialect):
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
         self._beside: list[tuple[str, Any]] = []
+        # The keys of the last chunk, if they say nothing by being there.
+        self._usual: tuple[str, ...] | None = None
         # The payload is a body that was not streamed.
         self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Most chunks have the keys of the one before, which say nothing by being there."""
+        keys = tuple(payload)
+        if keys == self._usual and type(payload["choices"]) is list:
+            self._usual_chunk(payload, frame)
+            return
+        self._chunk(payload, frame)
+        if self._begun and self._says_nothing_else(payload):
+            self._usual = keys
+
+    def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
+        """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
+        if "choices" not in payload or not _ODD.isdisjoint(payload) or self._is_whole or not self.w.has_met(payload):
+            return False
+        return _TELLING.isdisjoint(payload) or self.w.knows("vendor")
+
+    def _usual_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        w = self.w
+        w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"))
+        self._choices(payload["choices"], frame)
+        usage = payload.get("usage")
+        if usage:
+            self._usage_seen = True
+            w.usage(usage)
+        self._keep_beside(payload)
+
+    def _chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         choices = payload.get("choices")
         if isinstance(choices, dict):
@@ -121,7 +152,6 @@ class OpenAIChat(Dialect):
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
-        others = [] if payload.keys() <= _TOP else [key for key in payload if key not in _TOP]
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
@@ -134,28 +164,36 @@ class OpenAIChat(Dialect):
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)
         if not self._begun:
             self._begin(payload, choices)
-        for place, choice in enumerate(choices):
-            if isinstance(choice, dict):
-                self._choice(choice, place, frame)
-            elif choice is not None:
-                w.unknown("choice", choice)
+        self._choices(choices, frame)
         w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
         self._usage_seen = self._usage_seen or bool(payload.get("usage"))
         if None in payload.values():
             w.blanks(payload, _NESTED)
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
-        if others:
-            beside = [(key, payload[key]) for key in others]
-            if beside != self._beside:
-                self._beside = beside
-                for key, value in beside:
-                    w.extra((key,), value)
+        self._keep_beside(payload)
         for key, value in groq.items():
             if not value or key not in ("usage", "error"):
                 w.extra(("x_groq", key), value)
         if error is not None:
             w.error(error)
+
+    def _choices(self, choices: list[Any], frame: Frame) -> None:
+        for place, choice in enumerate(choices):
+            if isinstance(choice, dict):
+                self._choice(choice, place, frame)
+            elif choice is not None:
+                self.w.unknown("choice", choice)
+
+    def _keep_beside(self, payload: dict[str, Any]) -> None:
+        """Keep the fields that are not understood."""
+        if payload.keys() <= _TOP:
+            return
+        beside = [(key, value) for key, value in payload.items() if key not in _TOP]
+        if beside != self._beside:
+            self._beside = beside
+            for key, value in beside:
+                self.w.extra((key,), value)
 
     def _begin(self, payload: dict[str, Any], choices: list[Any]) -> None:
         """What only the first payload tells: whether it is a whole body, and facts that are none."""
@@ -198,7 +236,8 @@ class OpenAIChat(Dialect):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
         delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta, dict) and not self._is_whole and _says_something(delta):
+        is_alone = message is None and "text" not in choice
+        if isinstance(delta, dict) and not self._is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).

@@ -43,8 +43,9 @@ from chunkfold.parts import UnknownPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold._templates import Heard
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold._deltas import Heard
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
     from chunkfold.response import StreamError

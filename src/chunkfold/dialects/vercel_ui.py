@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
 from chunkfold.dialects._words import is_real, word
-from chunkfold.dialects._writer import json_text
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from chunkfold.dialects._writer import Slot, Writer
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 

@@ -33,9 +33,8 @@ _TO_LINE_END = (_LINE, _JUNK, _TAIL)  # nothing happens before the line ends
 
 _nonblank = re.compile(rb"[^ \t\n]").search
 _nonblank_or_comma = re.compile(rb"[^ \t\n,]").search
-_is_field = re.compile(rb"(?:data|event|id|retry|):").match
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _FIELD_NAMES = (b"data", b"event", b"id", b"retry")
-_is_blank = re.compile(rb"[ \t\n]*\Z").match
 
 _NAMES_KEPT = 256  # protocols have a dozen or two; names made up without end are not kept
 
@@ -183,7 +182,7 @@ class TextFramer:
         mode = self._mode
         buffer = self._buffer
         if mode == _BRACKET:
-            if not _is_blank(data):
+            if data.strip(b" \t\n"):
                 return False
         elif mode not in _TO_LINE_END or _LF in data or (not buffer and data[0] == _SQUARE and mode == _LINE):
             return False
@@ -368,7 +367,7 @@ class TextFramer:
             self._stray(text)
 
     def _value_line(self, value: bytearray, line: bytes) -> None:
-        if _is_field(line) or (line[:1] == b"{" and not self._scanner.may_go_on_with_object(self._value_end)):
+        if line.startswith(_FIELDS) or (line[:1] == b"{" and not self._scanner.may_go_on_with_object(self._value_end)):
             # Its sender gave the value up: no JSON goes on like this.
             self._value = None
             self._stray(bytes(value))
@@ -453,7 +452,7 @@ class TextFramer:
         return end
 
     def _junk(self, line: bytes) -> None:
-        if _is_field(line):
+        if line.startswith(_FIELDS):
             self._field(line)
         else:
             self._mode = _BETWEEN

@@ -11,7 +11,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
-from chunkfold.dialects._calls import ARGUMENTS
+from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,

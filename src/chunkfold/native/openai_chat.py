@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chunkfold.dialects._calls import ARGUMENTS
+from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from chunkfold import _json, dialects
-from chunkfold._doors import _Intake
 from chunkfold._folder import Folder
+from chunkfold._intake import Intake
 from chunkfold._observers import Observers, report
 from chunkfold.errors import (
     FallbackFailed,
@@ -117,7 +117,7 @@ class _Try:
 
     def __init__(self, folder: Folder, attempt: Attempt) -> None:
         self.folder = folder
-        self.intake = _Intake(folder)
+        self.intake = Intake(folder)
         self.attempt = attempt
         self.held: list[Event] = []
         self.released = False

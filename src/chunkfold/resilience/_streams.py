@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
-from chunkfold._doors import _AnswerText, _next_of
+from chunkfold._intake import next_of
 from chunkfold._observers import Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
+from chunkfold._streams import AnswerText
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import CLOSE, END, OVERDUE, READ, Admit, Connect, Course, Failed, Open
@@ -333,7 +334,7 @@ class ResilientStream(_Resilient):
             ValueError: With `after_output`, since text that was handed out cannot be taken back.
         """
         self._refuse_taking_back()
-        is_text = _AnswerText()
+        is_text = AnswerText()
         for event in self:
             if is_text.has(event):
                 yield event.text  # type: ignore[union-attr]
@@ -417,11 +418,11 @@ class AsyncResilientStream(_Resilient):
         pieces = self._pieces()
         try:
             if left is None:
-                return await _next_of(pieces)
+                return await next_of(pieces)
             if left <= 0:
                 return OVERDUE
             if not hasattr(pieces, "__anext__"):  # it never waits
-                return await _next_of(pieces)
+                return await next_of(pieces)
             return await self._steps.within(left, pieces.__anext__)
         except (StopIteration, StopAsyncIteration):
             return END
@@ -491,7 +492,7 @@ class AsyncResilientStream(_Resilient):
     async def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
         self._refuse_taking_back()
-        is_text = _AnswerText()
+        is_text = AnswerText()
         async for event in self:
             if is_text.has(event):
                 yield event.text  # type: ignore[union-attr]

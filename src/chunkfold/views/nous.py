@@ -15,7 +15,8 @@ import msgspec
 from chunkfold import presets
 from chunkfold._judgement import made_up_id
 from chunkfold.accumulator import StreamAccumulator
-from chunkfold.dialects._writer import Writer, json_text
+from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._writer import Writer
 from chunkfold.limits import Limits
 
 if TYPE_CHECKING:

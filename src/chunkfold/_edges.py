@@ -1,0 +1,270 @@
+"""
+The bytes around the text of a delta.
+
+A frame that begins with the same bytes and ends with the same bytes as one that was read and meant nothing but one
+delta to an open part, and has exactly one JSON string between, means the same delta with that string.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chunkfold._deltas import Target
+
+__all__ = ["Edges", "Table", "edges_of"]
+
+_BAD = (msgspec.DecodeError, UnicodeDecodeError)
+_read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
+_read_strings: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
+_write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+
+# Of so many parts at once edges are kept, and so many of each. Models write a handful of calls beside each other.
+_KEPT, _FORMS = 32, 3
+
+
+def edges_of(text: str, data: bytes, keys: tuple[bytes, ...]) -> tuple[bytes, bytes] | None:
+    """What is around the delta *text* in *data*, behind one of *keys*; `None` if it cannot be told where it is."""
+    literal = _write(text)
+    at = data.find(literal)
+    # Where nothing else is escaped, no other string can be the same text in another spelling.
+    if at < 0 or data.find(literal, at + 1) >= 0 or data.count(b"\\") != literal.count(b"\\"):
+        return None
+    first, last = data[:at], data[at + len(literal) :]
+    return (first, last) if first.rstrip(b" ").endswith(keys) else None
+
+
+class Edges:
+    """What is around the text of a delta in a frame, and in a read that is nothing but that frame."""
+
+    __slots__ = ("count", "first", "last", "read_first", "read_last", "target")
+
+    def __init__(self, target: Target, first: bytes, last: bytes) -> None:
+        self.target = target
+        self.first = first
+        self.last = last
+        self.read_first = self.read_last = b""
+        self.count = 0
+        """How many reads were followed."""
+
+    def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
+        """
+        Take *pieces*, at most *most*, for as long as they fit; the first that does not is returned. Most of a long
+        answer goes through here.
+
+        Raises:
+            StopIteration: When there are no more; and whatever *pieces* raises.
+        """
+        before, after = self.read_first, self.read_last
+        start, end = len(before), -len(after)
+        texts = self.target.open(accumulator)
+        self.count = 0
+        if self.target.builder.hidden:  # by policy: what is thrown away cannot be counted
+            return next(pieces)
+        append, had = texts.append, len(texts)
+        try:
+            for piece in islice(pieces, most):
+                if type(piece) is not bytes or not piece.startswith(before) or not piece.endswith(after):
+                    return piece
+                if len(piece) > longest:
+                    return piece
+                try:
+                    text = _read_string(piece[start:end])
+                except _BAD:
+                    return piece
+                if not text:
+                    return piece
+                append(text)
+        finally:
+            self.count = len(texts) - had
+        if self.count < most:
+            raise StopIteration
+        return next(pieces)
+
+    def swallow(self, accumulator: Any, data: bytes) -> int:
+        """
+        Take the frames at the beginning of *data*, which holds many, for as long as they fit. Their strings are read in
+        one go.
+
+        Returns:
+            How many bytes were taken; how many frames is in `count`.
+        """
+        # Cut at line ends, since searching for one byte is several times as fast as for two.
+        first, last = self.read_first, self.read_last
+        lines = data.split(b"\n")
+        fixed = (first + last).split(b"\n")[:-1]
+        size = len(fixed)
+        many = (len(lines) - 1) // size
+        place = first.count(b"\n")
+        for other in range(size):
+            if other != place:
+                many = _equal(lines[other : many * size : size], fixed[other])
+        before, after = first.rpartition(b"\n")[2], last.partition(b"\n")[0]
+        start, end = len(before), -len(after) or None
+        held = lines[place : many * size : size]
+        literals = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
+        if len(literals) != len(held):
+            fits = (line.startswith(before) and line.endswith(after) for line in held)
+            del literals[next(number for number, fit in enumerate(fits) if not fit) :]
+        texts = _strings(literals) or []
+        self.count = len(texts)
+        if not texts:
+            return 0
+        self.target.open(accumulator).extend(texts)
+        return sum(map(len, literals)) + len(literals) * (len(first) + len(last))
+
+
+class Table:
+    """The edges in force, by the bytes before the text: those of frames, and those of reads."""
+
+    __slots__ = ("_frame_lengths", "_read_lengths", "by_frame", "by_read", "count", "only")
+
+    def __init__(self) -> None:
+        self.by_frame: dict[bytes, list[Edges]] = {}
+        self.by_read: dict[bytes, list[Edges]] = {}
+        self.only: Edges | None = None
+        """Of those of reads, if all are of one part, the last one that fitted or was made."""
+        self._frame_lengths: tuple[int, ...] = ()
+        self._read_lengths: tuple[int, ...] = ()
+        self.count = 0
+        """How many reads were followed."""
+
+    def targets(self) -> list[Target]:
+        """What frames may belong to."""
+        return [edges.target for group in self.by_frame.values() for edges in group]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.by_frame = {}
+        self.by_read = {}
+        self.only = None
+        self._frame_lengths = self._read_lengths = ()
+
+    def add(self, edges: Edges) -> None:
+        """Put *edges* in force."""
+        if len(self.by_frame) >= _KEPT:
+            self.clear()
+        for groups in (self.by_frame, self.by_read):
+            _forget_old(groups, edges.target)
+        _put(self.by_frame, edges.first, edges)
+        self._frame_lengths = tuple({len(known) for known in self.by_frame})
+
+    def adopt(self, edges: Edges, data: bytes, read: bytes) -> None:
+        """The frame *data* came in a *read* of its own: others may be known by what is around them there."""
+        lead, held, trail = read.partition(data)
+        if not held:
+            return
+        edges.read_first, edges.read_last = lead + edges.first, edges.last + trail
+        _put(self.by_read, edges.read_first, edges)
+        self._read_lengths = tuple({len(known) for known in self.by_read})
+        parts = {known.target.part for group in self.by_read.values() for known in group}
+        self.only = edges if parts == {edges.target.part} else None
+
+    def find(self, data: bytes) -> tuple[Edges, str] | None:
+        """The edges that fit the frame *data*, and its text."""
+        for length in self._frame_lengths:
+            for edges in self.by_frame.get(data[:length], ()):
+                last = edges.last
+                if data.endswith(last):
+                    try:
+                        text = _read_string(data[length : len(data) - len(last)])
+                    except _BAD:
+                        continue
+                    if text:
+                        return edges, text
+        return None
+
+    def find_read(self, read: bytes) -> tuple[Edges, str] | None:
+        """The same for a whole *read*."""
+        for length in self._read_lengths:
+            for edges in self.by_read.get(read[:length], ()):
+                last = edges.read_last
+                if read.endswith(last):
+                    try:
+                        text = _read_string(read[length : len(read) - len(last)])
+                    except _BAD:
+                        continue
+                    if text:
+                        if self.only is not None:
+                            self.only = edges
+                        return edges, text
+        return None
+
+    def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
+        """As `Edges.follow`, for parts that take turns."""
+        self.count = 0
+        lengths = self._read_lengths
+        known = {
+            first: (group[0].read_last, group[0].target.open(accumulator).append)
+            for first, group in self.by_read.items()
+            if len(group) == 1
+        }
+        for piece in islice(pieces, most):
+            if type(piece) is not bytes or len(piece) > longest:
+                return piece
+            for length in lengths:
+                found = known.get(piece[:length])
+                if found is not None:
+                    break
+            else:
+                return piece
+            last, append = found
+            if not piece.endswith(last):
+                return piece
+            try:
+                text = _read_string(piece[length : -len(last)])
+            except _BAD:
+                return piece
+            if not text:
+                return piece
+            append(text)
+            self.count += 1
+        if self.count < most:
+            raise StopIteration
+        return next(pieces)
+
+    def first_of(self, data: bytes) -> Edges | None:
+        """The edges that the first frame in *data* seems to have, if its reads end with a line."""
+        for length in self._read_lengths:
+            for edges in self.by_read.get(data[:length], ()):
+                if edges.read_last.endswith(b"\n"):
+                    return edges
+        return None
+
+
+def _put(groups: dict[bytes, list[Edges]], first: bytes, edges: Edges) -> None:
+    """Add *edges*, instead of those of the same part and the same bytes."""
+    group = groups.setdefault(first, [])
+    group[:] = [known for known in group if known.target.part != edges.target.part]
+    group.append(edges)
+
+
+def _forget_old(groups: dict[bytes, list[Edges]], target: Target) -> None:
+    """Make room for edges of that part: bytes that have changed seldom come back."""
+    of_part = [(first, known) for first, group in groups.items() for known in group if known.target.part == target.part]
+    for first, known in of_part[: 1 - _FORMS]:
+        groups[first].remove(known)
+        if not groups[first]:
+            del groups[first]
+
+
+def _strings(literals: list[bytes]) -> list[str] | None:
+    """The strings that *literals* are, if each is exactly one and none is empty."""
+    try:
+        # A string holds no line end, so that what is open at the end of one literal cannot be closed in the next.
+        texts = _read_strings(b"[" + b"\n,".join(literals) + b"]")
+    except _BAD:
+        return None
+    return texts if len(texts) == len(literals) and all(texts) else None
+
+
+def _equal(lines: list[bytes], line: bytes) -> int:
+    """How many of *lines*, from the first on, are equal to *line*."""
+    if lines.count(line) == len(lines):
+        return len(lines)
+    return next(number for number, other in enumerate(lines) if other != line)

@@ -1,0 +1,165 @@
+"""
+What a source gives, as the folder takes it; and how a source ends: its end, its closing, the body of an HTTP error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from chunkfold._objects import is_noise, payload_of
+from chunkfold._sources import LineWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chunkfold._folder import Folder
+    from chunkfold._sources import Opened
+    from chunkfold.events import Event
+    from chunkfold.response import StreamError
+
+__all__ = ["Intake", "Joined", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of"]
+
+# Pieces that are joined have so many bytes in all; so many are read ahead at first.
+_READ_AHEAD = 64 << 10
+_FEW = 64
+_ERROR_BODY_BYTES = 1 << 20
+
+
+class Joined:
+    """
+    Joins small pieces, for a fold where nobody looks in between. They are read ahead only once pieces were bytes, so
+    that there is no buffer which is used again.
+    """
+
+    def __init__(self, pieces: Iterator[Any]) -> None:
+        self._pieces = pieces
+        # How many are read ahead, what was read ahead and cannot be joined, and what ended the reading.
+        self._many = _FEW
+        self._read: list[Any] = []
+        self._failure: BaseException | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        if self._read:
+            return self._read.pop()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        read: list[Any] = []
+        try:
+            read.extend(islice(self._pieces, self._many))
+        except BaseException as error:
+            # What came before the exception is in the list.
+            if not read:
+                raise
+            self._failure = error
+        if not read:
+            raise StopIteration
+        if [*map(type, read)].count(bytes) != len(read):
+            self._read = read[::-1]
+            return self._read.pop()
+        joined = b"".join(read)
+        self._many = max(1, min(2 * self._many, _READ_AHEAD * len(read) // (len(joined) + 1)))
+        return joined
+
+
+class Intake:
+    """What a source gives, as the folder takes it: bytes, or the payload that an object stands for."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._watch: LineWatch | None = LineWatch()
+        self._has_payloads = False
+        # The source is known to keep its line ends, so that bytes need no look.
+        self.is_sure = False
+
+    def feed(self, piece: Any, events: bool = True) -> list[Event]:
+        """
+        Feed one piece of the source.
+
+        Raises:
+            TypeError: If it is nothing that can be folded.
+        """
+        if self._watch is not None:
+            self._watch.see(piece)
+            if self._watch.has_ends:
+                self._watch = None
+                self.is_sure = True
+        if isinstance(piece, str):
+            piece = piece.encode("utf-8", "surrogatepass")
+        elif not isinstance(piece, (bytes, bytearray, memoryview)):
+            if self._has_payloads and is_noise(piece):
+                self._folder.note("payload_not_object", f"a {type(piece).__name__} where an object was expected")
+                return []
+            payload = payload_of(piece)
+            if payload is None:
+                return []
+            self._has_payloads = True
+            piece = payload
+        return self._folder.feed(piece, events=events)
+
+    def end(self) -> None:
+        """The source has ended: say so if its lines had lost their ends."""
+        if self._watch is not None and self._watch.is_missing_ends:
+            self._folder.note("line_ends_missing", "the source gives lines without ends: use chunkfold.lines(source)")
+
+
+async def next_of(pieces: Any) -> Any:
+    if hasattr(pieces, "__anext__"):
+        return await pieces.__anext__()
+    try:
+        return next(pieces)
+    except StopIteration:
+        raise StopAsyncIteration from None
+
+
+def error_of(opened: Opened, body: bytes) -> StreamError:
+    """The error of an HTTP response with a status of 400 and over."""
+    from chunkfold import _json
+    from chunkfold._http_errors import retry_after_seconds, status_error
+
+    try:
+        said: Any = _json.decode(body)[0]
+    except ValueError:
+        said = body.decode(errors="replace")[:200]
+    return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
+
+
+def body_of(pieces: Iterator[Any]) -> bytes:
+    """The body of an error, as far as it can be read and within reason."""
+    body = bytearray()
+    with contextlib.suppress(Exception):  # the status says enough
+        for piece in pieces:
+            body += piece
+            if len(body) > _ERROR_BODY_BYTES:
+                break
+    return bytes(body)
+
+
+async def body_of_async(pieces: Any) -> bytes:
+    body = bytearray()
+    with contextlib.suppress(Exception):  # the status says enough
+        while len(body) <= _ERROR_BODY_BYTES:
+            body += await next_of(pieces)
+    return bytes(body)
+
+
+def close_quietly(opened: Opened) -> None:
+    """Close a source once. What closing raises helps nobody: the response is complete."""
+    close, opened.close = opened.close, None
+    if close is not None:
+        with contextlib.suppress(Exception):
+            close()
+
+
+async def aclose_quietly(opened: Opened) -> None:
+    close, opened.close = opened.close, None
+    if close is not None:
+        with contextlib.suppress(Exception):
+            waiting = close()
+            if hasattr(waiting, "__await__"):
+                await waiting

@@ -1,0 +1,226 @@
+"""
+Payloads on their way to the dialect: which one it is, what comes before one is known, and what is to be said if none
+ever is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold import _json, dialects
+from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._words import is_ping
+from chunkfold.events import ErrorEvent
+from chunkfold.framing import Frame
+from chunkfold.response import StreamError
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._writer import Writer
+
+__all__ = ["HEAD_BYTES", "Payloads"]
+
+HEAD_BYTES = 64 << 10
+"""How much is kept of input that turns out to be no stream."""
+
+_EXCERPT = 200
+# Payloads, and bytes of them, that are held until one of them tells the dialect.
+_HELD = 1000
+_HELD_BYTES = 1 << 20
+
+
+class Payloads:
+    """
+    Hands payloads to the dialect.
+
+    Args:
+        writer: Where events go.
+        dialect: The name of the wire dialect, or `auto` to find it out from the first payload that tells.
+        cumulative: True if each text is the whole text so far; `None`: as the dialect sends by default.
+
+    Raises:
+        UnknownDialect: If no dialect has that name.
+
+    """
+
+    def __init__(self, writer: Writer, dialect: str = "auto", *, cumulative: bool | None = None) -> None:
+        self._writer = writer
+        self._cumulative = cumulative
+        self.dialect: dialects.Dialect | None = None
+        """What is spoken; `None` as long as it is not known."""
+        self.settled: dialects.Dialect | None = None
+        """The same, once payloads can be handed to it as they are."""
+        self.has_spoken = False
+        """A payload was given to the dialect."""
+        self.noise = False
+        """Something came that is neither a payload, an error, a ping nor an end mark."""
+        self._end_mark = False
+        self._named = dialect != "auto"
+        self._suspect = self._named
+        # The payloads, up to two, that the named dialect did not recognise.
+        self._doubtful: list[dict[str, Any]] = []
+        self._held: list[tuple[Any, Frame]] = []
+        self._held_bytes = 0
+        self._overflow = False
+        if self._named:
+            self._speak(dialects.get(dialect))
+
+    @property
+    def end_seen(self) -> bool:
+        """True once the dialect's end mark has come."""
+        return self.dialect.end_seen if self.dialect is not None else self._end_mark
+
+    def take(self, payload: Any, frame: Frame) -> None:
+        """A payload of any shape. Only objects say something; a list is taken as so many payloads."""
+        if isinstance(payload, dict):
+            try:
+                self._object(payload, frame)
+            except RecursionError:
+                self.too_deep()
+        elif isinstance(payload, list):
+            for item in payload:
+                self.take(item, frame)
+        elif frame.event == "error" and isinstance(payload, str) and payload.strip():
+            # A sentence is the body of an error also where it is written as JSON.
+            self._writer.error(read_error(payload, raw=None))
+        elif is_ping(frame.event):
+            self._writer.ping()
+        elif payload is not None:
+            self.noise = True
+            self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
+
+    def too_deep(self) -> None:
+        """The dialect could not follow a payload to its end."""
+        self._writer.diagnose("frame_too_deep", "nests deeper than can be read; what was not read is skipped")
+
+    def stray(self, text: str, frame: Frame) -> None:
+        """A line that belongs to no framing, and whose field says nothing. It may be the whole answer, so it waits."""
+        field, colon, _ = text.partition(":")
+        if not self.has_spoken:
+            self.noise = True
+            self._hold(text, frame)
+        elif colon and field.replace("_", "").replace("-", "").isalnum():
+            self._writer.diagnose("unknown_field", f"the field {field[:40]!r} of an event was ignored")
+        else:
+            self._writer.diagnose("stray_text", f"{len(frame.data)} bytes belong to no frame; kept as an unknown part")
+            self._writer.unknown("stray_text", text[:HEAD_BYTES])
+
+    def end_mark(self) -> None:
+        """A `[DONE]`."""
+        self._end_mark = True
+        if self.dialect is not None:
+            self.dialect.done()
+
+    def finish(self, head: bytes) -> None:
+        """The end of the input, which began with *head*."""
+        if self.has_spoken:
+            self._end_of_body()
+        else:
+            self._give_up(head)
+        if self.dialect is not None:
+            self.dialect.close()
+
+    def _object(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self.dialect is None:
+            self._find_dialect(payload, frame)
+            return
+        if self._suspect:
+            self._check_name(payload, frame)
+        if self.has_spoken:
+            self.dialect.decode(payload, frame)
+        else:
+            self._begin(payload, frame)
+
+    def _find_dialect(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Pings and bare errors decide nothing and do not wait; the first payload that a dialect knows decides."""
+        found = dialects.recognise(payload, frame.event)
+        if found is not None:
+            self._speak(found)
+            self._begin(payload, frame)
+            return
+        error = error_in(payload)
+        if error is not None:
+            self._writer.error(error)
+        elif not payload or is_ping(payload.get("type"), frame.event):
+            self._writer.ping()
+        else:
+            self._hold(payload, frame)
+
+    def _hold(self, what: Any, frame: Frame) -> None:
+        if len(self._held) < _HELD and self._held_bytes < _HELD_BYTES:
+            self._held.append((what, frame))
+            self._held_bytes += len(frame.data)
+        elif not self._overflow:
+            self._overflow = True
+            self._writer.diagnose("held_too_much", f"after {len(self._held)} payloads without a dialect")
+
+    def _speak(self, dialect: type[dialects.Dialect]) -> None:
+        cumulative = dialect.cumulative if self._cumulative is None else self._cumulative
+        self._writer.speak(dialect.name, dialect.words, cumulative=cumulative)
+        self._writer.cumulative_is_asked = self._cumulative is not None
+        self.dialect = dialect(self._writer)
+        if self._end_mark:
+            self.dialect.done()
+
+    def _begin(self, payload: dict[str, Any], frame: Frame) -> None:
+        """The first payload of the dialect, after all that was held because it told none."""
+        assert self.dialect is not None  # noqa: S101 - for the type checker; set by the caller
+        self.has_spoken = True
+        self._settle()
+        held, self._held = self._held, []
+        writer, careful = self._writer, self._writer.careful
+        start = len(writer.out)
+        writer.careful = True  # how these were read is forgotten
+        for what, where in held:
+            if isinstance(what, dict):
+                self.dialect.decode(what, where)
+            else:
+                self.stray(what, where)
+        writer.careful = careful
+        self.dialect.decode(payload, frame)
+        writer.introduce(start)
+
+    def _settle(self) -> None:
+        self.settled = self.dialect if self.has_spoken and not self._suspect else None
+
+    def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A named dialect stands even if it is wrong, but then the response says what it looks like."""
+        assert self.dialect is not None  # noqa: S101 - for the type checker; set when the dialect is named
+        if self.dialect.recognise(payload, frame.event):
+            self._suspect = False
+        else:
+            other = dialects.recognise(payload, frame.event)
+            if other is not None and other.name != self.dialect.name:
+                self._suspect = False
+                self._writer.diagnose("dialect_mismatch", f"named {self.dialect.name}, looks like {other.name}")
+            elif len(self._doubtful) < 2:
+                self._doubtful.append(payload)
+        self._settle()
+
+    def _end_of_body(self) -> None:
+        """A single payload that the named dialect did not recognise may be the error body of a gateway."""
+        writer = self._writer
+        if self._suspect and len(self._doubtful) == 1 and not writer.errored and not writer.finished:
+            error = error_body(self._doubtful[0])
+            if error is not None:
+                writer.error(error)
+
+    def _give_up(self, head: bytes) -> None:
+        """No dialect was found: an error body, or no stream at all."""
+        writer = self._writer
+        payloads = [what for what, _ in self._held if isinstance(what, dict)]
+        if len(payloads) == 1 and len(self._held) == 1:
+            error = error_body(payloads[0])
+            if error is not None:
+                writer.error(error)
+                return
+        if not self._held and not self.noise:
+            if self._named:
+                writer.introduce(len(writer.out))
+            return
+        text = head.decode(errors="replace") if head else _json.encode(payloads)[:HEAD_BYTES]
+        writer.unknown("unrecognised", text)
+        if writer.errored:
+            return
+        excerpt = "".join(character for character in text if character.isprintable() or character == " ")[:_EXCERPT]
+        writer.out.append(ErrorEvent(StreamError("unrecognised", excerpt, origin="decoder")))
+        writer.errored = True

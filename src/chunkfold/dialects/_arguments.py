@@ -1,0 +1,59 @@
+"""
+The text of a call's arguments: written from an object where one was sent, and watched for the end of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chunkfold import _json
+
+__all__ = ["ObjectScanner", "json_text"]
+
+
+def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
+    """
+    The JSON text of arguments that came as an object; text as it is; nothing for nothing.
+
+    Where the exact text of the payload is in *data*, that of the arguments is taken from it, at *path*.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return (_json.raw_at(data, *path) if data else None) or _json.encode(value)
+
+
+class ObjectScanner:
+    """Tells whether argument text is a closed object yet, looking at each character once."""
+
+    __slots__ = ("_depth", "_done", "_escaped", "_in_string")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._done = self._in_string = self._escaped = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True if an object has closed and only white space came after."""
+        return self._done
+
+    def feed(self, text: str) -> None:
+        for character in text:
+            if self._escaped:
+                self._escaped = False
+            elif self._in_string:
+                if character == "\\":
+                    self._escaped = True
+                elif character == '"':
+                    self._in_string = False
+            elif character in "{[":
+                self._depth += 1
+                self._done = False
+            elif character in "}]":
+                self._depth -= 1
+                self._done = self._depth == 0
+            elif character == '"':
+                self._in_string = True
+            elif self._done and not character.isspace():
+                self._done = False

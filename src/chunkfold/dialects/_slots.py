@@ -1,0 +1,177 @@
+"""
+The parts of a response in the making: what is known of each, and the ways to find one again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from chunkfold.errors import LimitExceeded
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from chunkfold.dialects._arguments import ObjectScanner
+    from chunkfold.dialects._think import ThinkSplitter
+    from chunkfold.limits import Limits
+    from chunkfold.parts import Kind
+
+__all__ = ["CALLS", "Choice", "Slot", "Table", "hashable"]
+
+CALLS: Final = ("tool_call", "server_tool_call")
+
+
+class Slot:
+    """A part in the making: where it stands and what is known of it."""
+
+    __slots__ = (
+        "choice", "ended", "extra", "half", "has_key", "has_text", "id", "index", "kind", "name", "number", "open",
+        "scanner", "splitter", "start_input", "target", "whole",
+    )  # fmt: skip
+
+    def __init__(self, choice: int, index: int, kind: Kind) -> None:
+        self.choice = choice
+        self.index = index
+        self.kind: Kind = kind
+        self.open = True
+        self.id: str | None = None
+        self.name: str | None = None
+        self.number: Hashable = None
+        self.has_text = False
+        # It is found by a key, so that it is a part even if nothing comes.
+        self.has_key = False
+        # Its `PartStop` has been written.
+        self.ended = False
+        # The argument text of a start event, which gives way to deltas and else is all there is.
+        self.start_input: str | None = None
+        # The first half of a surrogate pair, waiting for its mate.
+        self.half = ""
+        # The text so far, where a server repeats it with every delta.
+        self.whole = ""
+        # Its further fields as they were stated last.
+        self.extra: Mapping[str, Any] | None = None
+        self.scanner: ObjectScanner | None = None
+        # Its text is split, and it has no place itself.
+        self.splitter: ThinkSplitter | None = None
+        # The part that split text goes to now, `None` before the first piece; of such a part, itself.
+        self.target: Slot | None = None
+
+
+class Choice:
+    """The slots of one choice, and the ways to find one."""
+
+    __slots__ = (
+        "any_id", "by_id", "by_key", "by_kind", "by_number", "current", "finish", "front", "last_call", "last_other",
+        "slots", "split", "wholes",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.by_kind: dict[str, list[Slot]] = {}
+        self.by_key: dict[Hashable, Slot] = {}
+        self.by_number: dict[Hashable, Slot] = {}
+        self.by_id: dict[str, Slot] = {}
+        self.last_call: Slot | None = None
+        # The part that was opened last of those that are no calls.
+        self.last_other: Slot | None = None
+        # The part that unnumbered content of its kind continues.
+        self.current: Slot | None = None
+        self.any_id = False
+        self.wholes: dict[str, str] = {}
+        # Slots whose text is split, and the last of those without a key.
+        self.split: list[Slot] = []
+        self.front: Slot | None = None
+        self.finish: tuple[str, str | None] | None = None
+
+    def add(self, slot: Slot) -> None:
+        """Take a slot at the next index."""
+        self.slots.append(slot)
+        self.by_kind.setdefault(slot.kind, []).append(slot)
+        if slot.kind not in CALLS:
+            self.last_other = slot
+
+    def change_kind(self, slot: Slot, kind: Kind) -> None:
+        """What a slot holds has turned out to be something else."""
+        before = self.by_kind[slot.kind]
+        if before[-1] is slot:
+            del before[-1]
+        else:
+            before.remove(slot)
+        slot.kind = kind
+        slots = self.by_kind.setdefault(kind, [])
+        slots.append(slot)
+        slots.sort(key=_place)
+
+    def last_of(self, kind: str) -> Slot | None:
+        """The last slot of that kind."""
+        slots = self.by_kind.get(kind)
+        return slots[-1] if slots else None
+
+    def forget_from(self, index: int) -> None:
+        """Drop the slots from that index on, and those that have none."""
+        left, self.slots, self.by_kind = self.slots[:index], [], {}
+        self.last_call = self.last_other = None
+        for slot in left:
+            self.add(slot)
+            if slot.kind in CALLS:
+                self.last_call = slot
+        for table in (self.by_key, self.by_number, self.by_id):
+            for key in [key for key, slot in table.items() if not 0 <= (slot.target or slot).index < index]:
+                del table[key]  # type: ignore[arg-type]
+        self.current = self.slots[-1] if self.slots else None
+        self.finish = None
+        self.wholes.clear()
+        self.split = [slot for slot in self.split if slot.target is not None and slot.target.index < index]
+        for splitter in [slot.splitter for slot in self.split if slot.splitter is not None]:
+            splitter.parts = [part for part in splitter.parts if part.index < index]
+        self.front = None
+
+
+def _place(slot: Slot) -> int:
+    return slot.index
+
+
+class Table:
+    """The slots of all choices, as many as the limits allow."""
+
+    __slots__ = ("_call_cap", "_calls", "_part_cap", "_parts", "choices")
+
+    def __init__(self, limits: Limits) -> None:
+        self._call_cap, self._part_cap = limits.tool_calls, limits.parts
+        self._calls = self._parts = 0
+        self.choices: dict[int, Choice] = {}
+
+    def choice(self, choice: int) -> Choice:
+        """The slots of that choice."""
+        state = self.choices.get(choice)
+        if state is None:
+            state = self.choices[choice] = Choice()
+        return state
+
+    def new(self, choice: int, kind: Kind) -> Slot:
+        """
+        A slot at the next index.
+
+        Raises:
+            LimitExceeded: If there are more parts or calls than allowed.
+        """
+        self._parts += 1
+        if self._part_cap is not None and self._parts > self._part_cap:
+            raise LimitExceeded("parts", self._parts, self._part_cap)
+        if kind in CALLS:
+            self._calls += 1
+            if self._call_cap is not None and self._calls > self._call_cap:
+                raise LimitExceeded("tool_calls", self._calls, self._call_cap)
+        state = self.choice(choice)
+        slot = Slot(choice, len(state.slots), kind)
+        state.add(slot)
+        return slot
+
+
+def hashable(key: Any) -> Hashable:
+    """*key* for a table: what stands in the place of a number may be any JSON."""
+    try:
+        hash(key)
+    except TypeError:
+        return repr(key)
+    return key  # type: ignore[no-any-return]
