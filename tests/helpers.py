@@ -174,7 +174,7 @@ def extra_differences(extra: dict[str, Any], response: Any) -> list[str]:
 
 
 # Notes of ours about the form in which the provider wrote something: `tests/native` looks at what comes of them.
-NOTES = ("$whole", "$field", "$form", "$absent")
+NOTES = ("$whole", "$field", "$form", "$absent", "$flat", "$key")
 
 
 def without_notes(value: Any) -> Any:

@@ -41,7 +41,8 @@ LAST_EVENT = Drop(
 ERROR_FIELD = Drop(
     "an error in a line `error: ...` of its own", "error finish_reason truncated ended extra", rb"(?m)^error:"
 )
-STAINLESS = (END_MARK, LAST_EVENT, ERROR_FIELD)
+TEXT_COUNTS = Drop("counts that are text", "usage", cases="usage-numbers-as-text")
+STAINLESS = (END_MARK, LAST_EVENT, ERROR_FIELD, TEXT_COUNTS)
 API_ERRORS = "APIError APIStatusError JSONDecodeError"
 
 DROPS: dict[str, tuple[Drop, ...]] = {
@@ -81,7 +82,7 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         *STAINLESS,
         Drop("fields that Mistral itself does not send", "vendor extra usage"),
         Drop("refusals", "refusal finish_reason parts", rb'"refusal"'),
-        Drop("reasoning outside of `content`", "reasoning parts", rb'"reasoning'),
+        Drop("reasoning outside of `content`", "reasoning parts", rb'"reasoning|"thinking": ?"'),
         Drop("annotations", "annotations", rb'"annotations"'),
         Drop("log-probabilities", "logprobs", rb'"logprobs"'),
         Drop("`function_call`", "tool_calls parts finish_reason", rb'"function_call"'),
@@ -117,7 +118,7 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("fields beside the message", "extra vendor"),
         Drop("all but the first text of a list in `content`", "text reasoning parts", rb'"content": ?\['),
         Drop("refusals", "refusal finish_reason parts", rb'"refusal"'),
-        Drop("`reasoning_details`", "reasoning parts", rb'"reasoning'),
+        Drop("`reasoning_details`", "reasoning parts", rb'"reasoning|"thinking": ?"'),
         Drop("missing indexes and repeated names of calls, which it changes", "tool_calls parts", rb'"tool_calls"'),
         Drop("finish reasons of the choices after the first", "choices", rb'"index": ?1'),
         Drop(
@@ -128,7 +129,7 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop(
             "a `message` or `text` that comes beside or instead of deltas",
             "text tool_calls annotations parts",
-            cases="final-message* text-of-the-legacy*",
+            cases="final-message* text-of-the-legacy* text-beside*",
         ),
     ),
     "langchain": (
@@ -136,12 +137,12 @@ DROPS: dict[str, tuple[Drop, ...]] = {
         Drop("the time of creation", "created"),
         Drop("the model of a stream without a finish reason", "model"),
         Drop("fields beside the message", "extra vendor"),
-        Drop("reasoning of servers other than OpenAI", "reasoning parts", rb'"reasoning|<think>'),
+        Drop("reasoning of servers other than OpenAI", "reasoning parts", rb'"reasoning|<think>|"thinking": ?"'),
         Drop("annotations", "annotations", rb'"annotations"'),
         Drop("refusals", "refusal finish_reason parts", rb'"refusal"'),
-        Drop("choices after the first, which it puts into the first", EVERYTHING, rb'"index": ?1'),
+        Drop("choices after the first, which it puts into the first", EVERYTHING, rb'"index": ?(1|null)'),
         Drop("usage outside of `usage`, and its less common counts", "usage", rb"x_groq|usage|cache_hit"),
-        Drop("a whole `message` instead of a delta", EVERYTHING, rb'"message": ?\{'),
+        Drop("a whole `message` instead of a delta", EVERYTHING, rb'"message": ?\{|"delta": ?\{\}, ?"text"'),
         Drop("`function_call`", "tool_calls parts finish_reason", rb'"function_call"'),
         Drop("the kind and number of calls without an id", "tool_calls parts", rb'"tool_calls"'),
         *STAINLESS,
@@ -150,7 +151,7 @@ DROPS: dict[str, tuple[Drop, ...]] = {
             "parts",
             cases="pictures-in-odd* audio-in-odd* signature-of-a-text* message-amid*",
         ),
-        Drop("errors that come as a chunk or in one", "error finish_reason truncated", cases="error-*"),
+        Drop("errors that come as a chunk or in one", "error finish_reason truncated", cases="error-* errors-*"),
     ),
 }
 

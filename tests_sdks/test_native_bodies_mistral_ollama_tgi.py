@@ -13,7 +13,7 @@ from tests.native.forms import different
 # Cases with fields or shapes that no server sends.
 ODD = (
     "unknown", "wrong", "odd", "chunks", "exact-arguments", "in-the-last-line", "pictures", "pull", "whole-body", "is-a-number",
-    "bare-texts",
+    "bare-texts", "without-a-function-object",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold._deltas import DELTAS
-from chunkfold._frames import NOTHING, Frames
+from chunkfold._frames import NOTHING, Frames, unwrapped
 from chunkfold._payloads import HEAD_BYTES, Payloads
 from chunkfold._templates import Templates, is_slow
 from chunkfold._unfinished import Unfinished
@@ -92,6 +92,8 @@ class Decoder:
         # Every usage is to be told to who gathers them, though the latest settles it.
         self._all_totals = False
         self._templates = _NO_TEMPLATES
+        # It was noted that payloads are framed or encoded twice.
+        self._has_wrapped = False
         # The name of the frames that the templates were made from.
         self._learned_event = ""
         if self._payloads.dialect is not None:
@@ -494,9 +496,13 @@ class Decoder:
         if data[:1] != b"{":
             if not data or data.isspace():
                 return
-            if data.lstrip().startswith(b"[DONE]"):
+            plain = unwrapped(data)
+            if plain.lstrip().startswith(b"[DONE]"):
                 self._payloads.end_mark()
                 templates.clear()
+                return
+            if plain is not data:
+                self._wrapped(Frame(plain, frame.event, cut=frame.cut))
                 return
         payload, forgiven = self._frames.payload(frame, None if is_slow() else self._fed)
         if payload is NOTHING:
@@ -513,8 +519,24 @@ class Decoder:
                 self._payloads.too_deep()
         else:
             self._hand_on(payload, frame)
-        if self._templates.learns:
+        if forgiven == "glued_end":
+            self._payloads.end_mark()
+            self._templates.clear()
+        elif self._templates.learns:
             self._learn(before, frame, payload)
+
+    def _wrapped(self, frame: Frame) -> None:
+        """A payload that was framed or encoded twice, without what was around it."""
+        if not self._has_wrapped:
+            self._has_wrapped = True
+            self._writer.diagnose("wrapped_twice", "payloads stand behind a second `data:` or inside a string")
+        payload, forgiven = self._frames.payload(frame, None)
+        if payload is not NOTHING:
+            self._writer.careful = forgiven is not None
+            self._hand_on(payload, frame)
+        if forgiven == "glued_end":
+            self._payloads.end_mark()
+        self._templates.clear()
 
     def _hand_on(self, payload: Any, frame: Frame) -> None:
         """A payload that may tell the dialect."""

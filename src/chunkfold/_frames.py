@@ -13,6 +13,7 @@ from chunkfold import _json
 from chunkfold._restated import LONG
 from chunkfold._restated import read as read_restated
 from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._words import is_ping
 from chunkfold.errors import LimitExceeded
 from chunkfold.response import StreamError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
-__all__ = ["NOTHING", "Frames"]
+__all__ = ["NOTHING", "Frames", "unwrapped"]
 
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
@@ -61,7 +62,8 @@ class Frames:
             self._not_json(frame, str(error))
             return NOTHING, None
         if forgiven is not None and forgiven != "lenient_json":
-            writer.diagnose(forgiven, f"a frame of {len(frame.data)} bytes was read leniently")
+            kind = "glued_objects" if forgiven == "glued_end" else forgiven
+            writer.diagnose(kind, f"a frame of {len(frame.data)} bytes was read leniently")
         return payload, forgiven
 
     def other(self, frame: Frame) -> None:
@@ -95,6 +97,8 @@ class Frames:
         elif frame.event == "error":
             # The body of an error need not be JSON.
             writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
+        elif is_ping(frame.event):
+            writer.ping()
         else:
             self._payloads.noise = True
             writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
@@ -103,7 +107,9 @@ class Frames:
         """A line that belongs to no framing."""
         text = frame.data.decode(errors="replace")
         field, colon, rest = text.partition(":")
-        if colon and field == "error" and rest.strip():
+        if text.strip() == "[DONE]":
+            self._payloads.end_mark()
+        elif colon and field == "error" and rest.strip():
             # llama.cpp and gpustack tell an error in a field of that name.
             self._error_field(rest.strip())
         elif frame.cut:
@@ -126,3 +132,19 @@ class Frames:
         except ValueError:
             payload = frame.data.decode(errors="replace") or None
         self._writer.error(read_error(payload, type_=frame.event or None, raw=payload))
+
+
+def unwrapped(data: bytes) -> bytes:
+    """
+    What stands behind a second `data:`, or the text of a JSON string that holds an object or the end mark: servers
+    frame twice what their framework frames, and encode what is JSON already. *data* itself if it is neither.
+    """
+    plain = data.lstrip()
+    while plain.startswith(b"data:"):
+        plain = plain[5:].lstrip()
+    if plain.startswith((b'"{', b'"[DONE]"')):
+        try:
+            plain = msgspec.json.decode(plain, type=str).encode()
+        except (msgspec.DecodeError, UnicodeError):
+            return data
+    return plain if plain.startswith((b"{", b"[")) and len(plain) < len(data.lstrip()) else data

@@ -83,8 +83,8 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
     Read one JSON value as leniently as is safe.
 
     Returns:
-        The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"`, `"lenient_json"`, or
-        `"glued_objects"`, which gives a list of them.
+        The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"`, `"lenient_json"`,
+        `"glued_objects"`, which gives a list of them, or `"glued_end"`: the end mark stands behind what there is.
 
     Raises:
         TooDeep: If it nests deeper than *depth*.
@@ -125,23 +125,33 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
         raise TooDeep(_depth(data)) from None
     if end == len(text):
         return value, forgiven
-    values = [value, *_glued(reader, text, end)] if isinstance(value, dict) else [value]
-    return (values, "glued_objects") if len(values) > 1 else (value, "trailing_garbage")
+    if not isinstance(value, dict):
+        return value, "trailing_garbage"
+    others, rest = _glued(reader, text, end)
+    found = [value, *others] if others else value
+    if rest.removeprefix("data:").lstrip() == "[DONE]":
+        return found, "glued_end"
+    return found, "glued_objects" if others else "trailing_garbage"
 
 
-def _glued(reader: json.JSONDecoder, text: str, at: int) -> Iterator[dict[str, Any]]:
-    """The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines."""
+def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str, Any]], str]:
+    """
+    The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines, and what stands
+    behind them.
+    """
     import json
     import re
 
+    values = []
     start = re.compile(r"\s*(?:data:\s*)?(?=\{)")
     while (gap := start.match(text, at)) is not None:
         try:
             value, at = reader.raw_decode(text, gap.end())
         except (json.JSONDecodeError, RecursionError):
-            return
+            break
         if value:
-            yield value
+            values.append(value)
+    return values, text[at:].strip()
 
 
 def _int_any_length(digits: str) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json, dialects
-from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._words import is_ping
 from chunkfold.events import ErrorEvent
 from chunkfold.framing import Frame
 from chunkfold.response import StreamError
@@ -78,6 +79,11 @@ class Payloads:
         elif isinstance(payload, list):
             for item in payload:
                 self.take(item, frame)
+        elif frame.event == "error" and isinstance(payload, str) and payload.strip():
+            # A sentence is the body of an error also where it is written as JSON.
+            self._writer.error(read_error(payload, raw=None))
+        elif is_ping(frame.event):
+            self._writer.ping()
         elif payload is not None:
             self.noise = True
             self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
@@ -134,7 +140,7 @@ class Payloads:
         error = error_in(payload)
         if error is not None:
             self._writer.error(error)
-        elif payload.get("type") in ("ping", "keepalive", "heartbeat"):
+        elif not payload or is_ping(payload.get("type"), frame.event):
             self._writer.ping()
         else:
             self._hold(payload, frame)

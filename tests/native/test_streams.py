@@ -22,6 +22,7 @@ ROWS = [row for row in ROWS if CANONICAL.get(row["dialect"], row["dialect"]) in 
 DIFFERS = {
     "anthropic-messages/whole-message-without-a-role": "the content is a word amid blocks",
     "anthropic-messages/wrong-shapes-in-starts": "nothing is what the API says",
+    "openai-chat/choice-indexes-as-text": "indexes are text and a number in turn",
     "openai-chat/choices-that-are-no-objects": "a choice is a word",
     "openai-chat/words-and-single-objects-in-a-delta": "nothing is what the API says",
     "openai-chat/choices-is-one-object": "a choice stands where the API has a list of them",
@@ -42,7 +43,10 @@ DIFFERS = {
     "openai-completions/logprobs-of-unequal-lists": "log-probabilities are lists, objects and a number in turn",
     "openai-completions/wrong-shapes": "nothing is what the API says",
     "gemini-interactions/interactions-older-revision": "the older revision has its deltas in another list of the body",
+    "gemini-interactions/completed-without-an-interaction": "the end says no status, the start says one",
+    "gemini-interactions/failed-in-an-event-of-its-own": "as above",
     "gemini-interactions/interactions-wrong-shapes": "nothing is what the API says",
+    "gemini/gemini-arguments-under-another-name": "the body calls them as the API does",
     "gemini/gemini-candidates-of-another-api": "candidates are objects and numbers, their content objects and text",
     "gemini/gemini-content-of-another-shape-amid-arguments": "the content is objects and a number in turn",
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",

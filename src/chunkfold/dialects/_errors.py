@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "FINE", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable", "read_error",
-    "seconds",
+    "FINE", "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable",
+    "read_error", "seconds",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -51,7 +51,7 @@ _RETRY = frozenset(
     }
 )  # fmt: skip
 # Codes that gateways and SDKs give to what went well.
-FINE = (200, "200", "Success", "success")
+FINE = (200, "200", "0", "Success", "success")
 # Never worth a retry, although the status (429) would say so.
 _NO_RETRY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
 
@@ -78,10 +78,12 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         return StreamError(
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
         )
-    word = error.get("status")
-    kind = _text(error.get("type")) or _text(word) or _text(error.get("__type")) or type_
-    code = error.get("code")
-    code = code if isinstance(code, (str, int)) and code != "" and not isinstance(code, bool) else None
+    status_word = _text(error.get("status"))
+    if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
+        status_word = None
+    types = [_text(error.get(key)) for key in ("type", "__type", "errorType", "error_type")]
+    kind = types[0] or status_word or next(filter(None, types), None) or type_
+    code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
@@ -99,17 +101,16 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
     error = payload.get("error")
-    if isinstance(error, list) and len(error) == 1:
-        error = error[0]  # a list of errors (Cloudflare)
+    if isinstance(error, list) and error and (len(error) == 1 or isinstance(error[0], dict)):
+        error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
     if error is True and _message_of(payload) is not None:
         return _flat_error({key: value for key, value in payload.items() if key != "error"}, payload)
     if error:
-        context = {key: payload[key] for key in ("type", "code", "status_code", "error_type") if key in payload}
         if isinstance(error, dict):
-            return read_error(error, raw=dict(payload), status=_number(payload.get("status_code")))
-        kind = context.get("error_type") or (context.get("type") if context.get("type") != "error" else None)
-        merged = {"message": error if isinstance(error, str) else _json.encode(error), **context, "type": kind}
-        return read_error(merged, raw=dict(payload))
+            return read_error(
+                {**_beside(payload), **error}, raw=dict(payload), status=_number(payload.get("status_code"))
+            )
+        return read_error(_sentence(error, payload), raw=dict(payload))
     if len(payload) == 1:
         # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
         ((name, exception),) = payload.items()
@@ -119,12 +120,36 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
         return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+    if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
+        # DeepInfra tells errors in fields of a chunk without choices.
+        return _flat_error(payload)
     errors = payload.get("errors")
     errors = [errors] if isinstance(errors, dict) else errors
-    if isinstance(errors, list) and errors and isinstance(errors[0], dict) and _message_of(errors[0]) is not None:
+    first = errors[0] if isinstance(errors, list) and errors else None
+    if (isinstance(first, dict) and _message_of(first) is not None) or _text(first):
         # A list of errors (IBM): the first one is told, `raw` has them all.
-        return read_error(errors[0], raw=dict(payload), status=_number(payload.get("status_code")))
+        return read_error(first, raw=dict(payload), status=_number(payload.get("status_code")))
     return None
+
+
+def _beside(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The HTTP status and the time to wait beside an error. A `status` that is a word is that of something else."""
+    found = {key: payload[key] for key in _BESIDE if key in payload}
+    return found if _number(found.get("status")) is not None else {**found, "status": None}
+
+
+def _sentence(error: Any, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    The fields of an error that is no object, with those beside it. Where a message stands there too, the error is a
+    name for it: the type, if it is one word.
+    """
+    fields = {key: payload[key] for key in ("type", "code", "error_type") if key in payload} | _beside(payload)
+    fields["type"] = fields.get("error_type") or (fields.get("type") if fields.get("type") != "error" else None)
+    said = next((payload[key] for key in ("message", "error_description") if _text(payload.get(key))), None)
+    if isinstance(error, str) and said is not None:
+        is_name = not any(map(str.isspace, error))
+        return {**fields, "message": said, "type": fields["type"] or (error if is_name else None)}
+    return {**fields, "message": error if isinstance(error, str) else _json.encode(error)}
 
 
 def exceptions_in(payload: Mapping[str, Any]) -> dict[str, StreamError]:
@@ -162,18 +187,22 @@ def error_event(payload: Mapping[str, Any]) -> StreamError:
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
-    return _message_of(payload) is not None and payload.keys() <= _ERROR_BODY
+    said = (
+        payload.keys() if payload.keys() <= _ERROR_BODY else {key for key, item in payload.items() if item is not None}
+    )
+    return _message_of(payload) is not None and said <= _ERROR_BODY
 
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
     """True if a body says that it is an error: by its type, by an HTTP status, or as FastAPI does."""
     kinds = [word for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
-    if any(map(_names_error, kinds)) or payload.get("success") is False:
+    if any(map(_names_error, kinds)) or payload.get("success") is False or _is_failure(payload.get("status")):
         return True
     code = payload.get("code")
     if code and code not in FINE and not payload.get("type"):
         return True
-    return payload.keys() == {"detail"} or _status_of(payload, None, code) is not None
+    said = {key for key, item in payload.items() if item is not None}
+    return said == {"detail"} or _status_of(payload, None, code) is not None
 
 
 def _names_error(word: str) -> bool:
@@ -181,9 +210,13 @@ def _names_error(word: str) -> bool:
     return word.endswith(("Error", "Exception")) or word.lower() == "error" or word in _STATUS or word in _RETRY
 
 
+def _is_failure(word: Any) -> bool:
+    return isinstance(word, str) and word.lower() in ("error", "failed", "failure", "fail")
+
+
 def _flat_error(payload: Mapping[str, Any], raw: Mapping[str, Any] | None = None) -> StreamError:
-    """The error whose fields are those of the payload. A type of `error` is the name of the payload."""
-    fields = {key: value for key, value in payload.items() if key != "type" or value != "error"}
+    """The error whose fields are those of the payload. A type or status of `error` is the name of the payload."""
+    fields = {key: value for key, value in payload.items() if key not in ("type", "status") or not _is_failure(value)}
     return read_error(fields, raw=dict(payload if raw is None else raw))
 
 
@@ -191,13 +224,36 @@ _ERROR_BODY = frozenset(
     {
         "object", "message", "Message", "type", "param", "code", "detail", "details", "title", "status", "status_code",
         "statusCode", "raw_status_code", "request_id", "requestId", "id", "timestamp", "path", "instance", "msg",
-        "reason", "success", "error_type", "__type",
+        "reason", "success", "error_type", "__type", "error_code", "error_msg", "errorCode", "errorMessage",
+        "errorType", "stackTrace", "trace", "traceId", "trace_id", "http_code", "httpStatus", "http_status",
+        "retry_after",
     }
 )  # fmt: skip
+# What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
+SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
+_CODES = ("code", "error_code", "errorCode")
+# Where an HTTP status stands, in an error or beside it.
+_STATUSES = (
+    "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
+    "httpStatus", "http_code", "status",
+)  # fmt: skip
+_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds")
+_BESIDE = (*_STATUSES, *_DELAYS)
 
 
 def _message_of(error: Mapping[str, Any]) -> str | None:
-    for key in ("message", "msg", "error_message", "detail", "reason", "Message", "title"):
+    for key in (
+        "message",
+        "msg",
+        "error_message",
+        "error_msg",
+        "errorMessage",
+        "detail",
+        "reason",
+        "Message",
+        "originalMessage",
+        "title",
+    ):
         value = error.get(key)
         if isinstance(value, str) and value:
             return value
@@ -207,7 +263,7 @@ def _message_of(error: Mapping[str, Any]) -> str | None:
 
 
 def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | None:
-    for name in ("status_code", "statusCode", "http_status_code", "raw_status_code", "status"):
+    for name in _STATUSES:
         number = _number(error.get(name))
         if number is not None:
             return number
@@ -233,13 +289,29 @@ def _retry_after(error: Mapping[str, Any]) -> float | None:
                 return seconds(float(delay[:-1]))
             except ValueError:
                 continue
-    value = error.get("retry_after")
+    metadata = error.get("metadata")
+    for holder in (error, metadata if isinstance(metadata, dict) else {}):
+        for name in _DELAYS:
+            delay = _delay(holder.get(name))
+            if delay is not None:
+                return delay
+    return None
+
+
+def _delay(value: Any) -> float | None:
+    """Seconds as a number, or as a text of digits."""
+    if isinstance(value, str) and value.replace(".", "", 1).isdecimal() and value.isascii():
+        value = float(value)
     return seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def seconds(value: float) -> float | None:
     """A time that can be waited for. `inf` and numbers of hundreds of digits are none."""
     return float(value) if 0 <= value < 1e9 else None
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (str, int)) and value != "" and not isinstance(value, bool)
 
 
 def _text(value: Any) -> str | None:

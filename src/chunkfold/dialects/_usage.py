@@ -48,7 +48,13 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
             value = raw.get(path)
         if type(value) is int or (isinstance(value, (int, float)) and type(value) is not bool and abs(value) < inf):
             return int(value)
+        if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
+            return int(value)  # as protocol buffers write numbers of 64 bits
     return None
+
+
+# No server counts further than 64 bits go.
+_DIGITS = 20
 
 
 class Counts:

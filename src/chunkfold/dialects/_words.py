@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["counted", "finish_reason", "is_ping", "is_real", "word"]
+__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "whole_number", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -55,6 +55,32 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
     found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
     return cast("FinishReason", found)
+
+
+def whole_number(said: object) -> int | None:
+    """An index, which servers of other languages write as text or as `1.0` too; `None` if it is none."""
+    if type(said) is int:
+        return said
+    if isinstance(said, str) and said.isascii() and said.isdecimal() and len(said) < _DIGITS:
+        return int(said)
+    if isinstance(said, float) and said.is_integer() and abs(said) < 10**_DIGITS:
+        return int(said)
+    return None
+
+
+# No server numbers more than that.
+_DIGITS = 9
+
+
+def choice_index(said: object, place: int = 0, *, odd: int | None = None) -> int:
+    """
+    The index of a choice by what is *said* of it; its *place* if nothing is, and if it is no index: *odd*, or its
+    place, too.
+    """
+    number = whole_number(said)
+    if number is not None and number >= 0:
+        return number
+    return place if odd is None or said is None or said == "" else odd
 
 
 def counted(number: object) -> str:

@@ -327,12 +327,18 @@ class AGUI(Dialect):
             w.extra(("messages",), kept if isinstance(messages, list) else messages)
         if not turn:
             return
-        if not self._keys <= {key for message in turn for key in _keys_of(message)}:
+        if not self._keys <= {key for message in turn for key in _keys_of(message)} or self._has_moved(turn):
             w.reset(0, "replay")
             w.message(id=self._run)
             self._keys.clear()
         for message in turn:
             _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
+
+    def _has_moved(self, turn: list[dict[str, Any]]) -> bool:
+        """True if a text that came is not under its id any more, and there is one under an id that never came."""
+        stated = {key for message in turn for key in _texts_of(message)}
+        slots = [self.w.slot(0, key) for key in self._keys - stated if key[0] in ("text", "reasoning")]
+        return not stated <= self._keys and any(slot is not None and slot.has_text for slot in slots)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
@@ -512,6 +518,12 @@ def _keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     own = _key(message.get("id"))
     result = _key(message.get("toolCallId"))
     return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
+
+
+def _texts_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """The key of the text that a message of a snapshot states, if it states one."""
+    kind = {"assistant": "text", "reasoning": "reasoning"}.get(word(message.get("role")))
+    return [(kind, _key(message.get("id")))] if kind is not None and _words(message, "content") else []
 
 
 def _run_usage(raw: dict[str, Any]) -> Usage:

@@ -9,6 +9,7 @@ Manual: docs/dialects/anthropic-messages.md. Reference: docs.anthropic.com, "Str
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
@@ -55,7 +56,8 @@ class AnthropicMessages(Dialect):
         if kind == "message_start":
             return CERTAIN if isinstance(payload.get("message"), dict) else LIKELY
         if kind == "message":
-            return CERTAIN if isinstance(payload.get("content"), list) and "stop_reason" in payload else NO
+            content = payload.get("content", 0)
+            return CERTAIN if isinstance(content, (list, str, NoneType)) and "stop_reason" in payload else NO
         if kind in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
             return CERTAIN
         return LIKELY if kind == "message_stop" else NO
@@ -110,7 +112,12 @@ class AnthropicMessages(Dialect):
             id=message.get("id"), model=message.get("model"), created=message.get("created"), role=message.get("role")
         )
         self._started = True
-        for place, block in w.objects("content", message.get("content")):
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            # As requests may have it.
+            w.delta(w.start(0, "text", key=0, number=(0, "text"), extra={"$form": "string"}), content)
+            content = None
+        for place, block in w.objects("content", content):
             self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START)
@@ -120,7 +127,8 @@ class AnthropicMessages(Dialect):
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
         if isinstance(block, dict):
-            self._last = payload.get("index", "")
+            index = payload.get("index")
+            self._last = "" if index is None else index
             self._start(self._last, block, frame, "content_block")
         else:
             self.w.unknown("content_block_start", payload)
@@ -174,9 +182,14 @@ class AnthropicMessages(Dialect):
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
         handler = DELTAS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            handler(self, payload.get("index", self._last), delta)  # type: ignore[arg-type]
+            handler(self, self._index(payload), delta)  # type: ignore[arg-type]
         else:
             self.w.unknown(word(kind, default="content_block_delta"), payload)
+
+    def _index(self, payload: dict[str, Any]) -> Any:
+        """Which block an event means: the one that was started last if it does not say."""
+        index = payload.get("index")
+        return self._last if index is None else index
 
     def _text_delta(self, index: Any, delta: dict[str, Any]) -> None:
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
@@ -220,7 +233,7 @@ class AnthropicMessages(Dialect):
         return slot
 
     def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:
-        slot = self.w.slot(0, payload.get("index", self._last))
+        slot = self.w.slot(0, self._index(payload))
         if slot is not None:
             self._stop(slot)
 

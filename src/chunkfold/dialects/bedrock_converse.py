@@ -149,9 +149,11 @@ class BedrockConverse(Dialect):
         self.w.extras(event, _BLOCK_EVENT)
         index = _index_of(event)
         for member, value in _members(event.get("start")):
-            handler = STARTS.get(member)
+            handler, (first, shape) = STARTS.get(member), DELTAS.get(member, (None, object))
             if handler is not None and isinstance(value, dict):
                 handler(self, index, value)
+            elif handler is None and first is not None and isinstance(value, shape):
+                first(self, index, value)  # a first piece
             else:
                 self.w.unknown(f"start.{member}".rstrip("."), event)
 
@@ -209,8 +211,10 @@ class BedrockConverse(Dialect):
                 self.w.delta(self._part(index, "reasoning"), value)
             elif member == "signature" and isinstance(value, str):
                 self.w.update(self._part(index, "reasoning"), signature=value)
-            elif member == "redactedContent" and isinstance(value, (str, bytes)):
+            elif member in ("redactedContent", "data") and isinstance(value, (str, bytes)):
                 self.w.update(self._part(index, "reasoning"), extra=_redacted(value))
+            elif member == "reasoningText" and isinstance(value, dict):
+                self._reasoning(index, value)  # as the whole body has it
             else:
                 self.w.unknown(f"delta.reasoningContent.{member}", content)
 

@@ -19,6 +19,7 @@ from chunkfold import _json, dialects
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import choice_index
 from chunkfold.errors import LimitExceeded
 from chunkfold.framing import Frame
 from chunkfold.response import Usage
@@ -123,7 +124,8 @@ class BedrockInvoke(Dialect):
             w.unknown("chunk", text.decode(errors="replace"))
             return
         w.careful = w.careful or forgiven is not None
-        for answer in payload if forgiven == "glued_objects" else [payload]:
+        is_glued = forgiven in ("glued_objects", "glued_end") and isinstance(payload, list)
+        for answer in payload if is_glued else [payload]:
             if isinstance(answer, dict):
                 self._answer(answer, Frame(text))
             elif answer is not None:
@@ -178,8 +180,7 @@ class BedrockInvoke(Dialect):
         """Note where a reason has Bedrock's name."""
         for place, choice in enumerate(choices):
             if isinstance(choice, dict) and "stop_reason" in choice and _is_renamed(choice):
-                index = choice.get("index")
-                self.w.extra(("choices", index if type(index) is int else place, "stop_reason"), None)
+                self.w.extra(("choices", choice_index(choice.get("index"), place), "stop_reason"), None)
 
     def _find_inner(self, payload: dict[str, Any]) -> None:
         """The dialect of the model, by the first payload that tells."""

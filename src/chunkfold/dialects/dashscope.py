@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import FINE, error_in, read_error
-from chunkfold.dialects._words import is_real, word
+from chunkfold.dialects._flat_calls import flat_function
+from chunkfold.dialects._words import choice_index, is_real, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -105,8 +106,7 @@ class DashScope(Dialect):
 
     def _choice(self, place: int, choice: dict[str, Any]) -> None:
         w = self.w
-        index, reason = choice.get("index"), choice.get("finish_reason")
-        index = index if type(index) is int and index >= 0 else place
+        index, reason = choice_index(choice.get("index"), place), choice.get("finish_reason")
         path = ("output", "choices", index)
         w.extra(path, {})
         if "index" in choice:
@@ -158,13 +158,20 @@ class DashScope(Dialect):
             self._tool_call(index, place, call)
 
     def _tool_call(self, index: int, place: int, call: dict[str, Any]) -> None:
-        function = call.get("function")
+        flat = flat_function(call)
+        function = flat or call.get("function")
         function = function if isinstance(function, dict) else {}
         id_, name, number, kind = call.get("id"), function.get("name"), call.get("index"), call.get("type")
         arguments = function.get("arguments")
         # The first piece of a call says which fields it has.
         is_first = bool(id_ or name) or self._is_whole
-        extra = {key: value for key, value in call.items() if key not in _CALL or (is_first and value in _NOTHING)}
+        extra = {
+            key: value
+            for key, value in call.items()
+            if key not in flat and (key not in _CALL or (is_first and value in _NOTHING))
+        }
+        if flat and is_first:
+            extra["$flat"] = True
         inner = {
             key: value for key, value in function.items() if key not in _FUNCTION or (is_first and value in _NOTHING)
         }

@@ -22,7 +22,7 @@ from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import PathValues
 from chunkfold.dialects._usage import Counts, total
-from chunkfold.dialects._words import finish_reason, is_real
+from chunkfold.dialects._words import choice_index, finish_reason, is_real
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -102,6 +102,9 @@ class Gemini(Dialect):
         self._usage_seen = False
         # By choice: the call whose arguments are being streamed, the sound that goes on, the last finish reason.
         self._streamed: dict[int, PathValues] = {}
+        # Streamed calls that another one has taken the place of, by choice and id: a piece may name them again.
+        self._left: dict[tuple[int, str], PathValues] = {}
+        self._takes_turns = False
         self._audio: dict[int, tuple[Slot, Any]] = {}
         self._reasons: dict[int, str] = {}
         self._cited: set[tuple[int, str]] = set()
@@ -137,9 +140,15 @@ class Gemini(Dialect):
         If the server has left a streamed call open, its last word decides: after a plain stop the call is complete,
         else its text stays as it came.
         """
+        for (choice, _), call in self._left.items():
+            if not self._takes_turns or self._has_stopped(choice):
+                self._put_together(call)
         for choice in list(self._streamed):
-            if finish_reason(self._reasons.get(choice, ""), self.words) == "stop":
+            if self._has_stopped(choice):
                 self._complete(choice)
+
+    def _has_stopped(self, choice: int) -> bool:
+        return finish_reason(self._reasons.get(choice, ""), self.words) == "stop"
 
     def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
         w, root = self.w, self._root
@@ -194,8 +203,7 @@ class Gemini(Dialect):
             self._usage(totals)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        index = candidate.get("index")
-        index = index if type(index) is int and index >= 0 else place
+        index = choice_index(candidate.get("index"), place)
         w = self.w
         at: tuple[str | int, ...] = (*self._root, "candidates", index)
         if "index" in candidate:
@@ -297,13 +305,17 @@ class Gemini(Dialect):
             self._unknown(choice, "functionCall", _as_sent(about, functionCall=call))
             return
         w = self.w
-        name, id_, args = call.get("name"), call.get("id"), call.get("args")
+        args_key = "arguments" if "arguments" in call and not call.get("args") else "args"
+        name, id_, args = call.get("name"), call.get("id"), call.get(args_key)
         pieces, goes_on = _field(call, "partialArgs"), _field(call, "willContinue")
-        inner = {key: value for key, value in call.items() if key not in _CALL or _is_blank(value) or value is False}
+        known = _CALL if args_key == "args" else _CALL | {args_key}
+        inner = {key: value for key, value in call.items() if key not in known or _is_blank(value) or value is False}
         rest = _described(about, str(path[-1]), inner)
         told = {key: value for key, value in about.items() if value is not None}
         if not all(map(_is_blank, inner.values())):
             told[str(path[-1])] = inner
+        if not args:
+            self._take_up(choice, id_)
         streamed = self._streamed.get(choice)
         if streamed is not None and not args and (id_ == streamed.slot.id if id_ else not name):
             w.update(streamed.slot, signature=told.pop("signature", None), extra=told)
@@ -311,10 +323,10 @@ class Gemini(Dialect):
             # The end of a call that has ended, or nothing at all.
             return
         else:
-            self._complete(choice)
+            self._leave(choice, id_)
             slot = w.start(choice, "tool_call", id=id_, name=name, tool_type="function", extra=rest)
             if args or not (pieces or goes_on):
-                w.delta(slot, json_text(args, frame.data, *path, "args"))
+                w.delta(slot, json_text(args, frame.data, *path, args_key))
                 w.stop(slot)
                 return
             if not name:
@@ -348,12 +360,31 @@ class Gemini(Dialect):
         self._unknown(call.slot.choice, "partialArgs", piece)
         return ""
 
+    def _leave(self, choice: int, id_: Any) -> None:
+        """Another call begins: the streamed one is complete, unless both have ids, by which it may be gone on with."""
+        call = self._streamed.get(choice)
+        if call is not None and call.slot.id and isinstance(id_, str) and id_:
+            self._left[choice, call.slot.id] = self._streamed.pop(choice)
+        else:
+            self._complete(choice)
+
+    def _take_up(self, choice: int, id_: Any) -> None:
+        """A piece names a call that was left for another one."""
+        if isinstance(id_, str) and (choice, id_) in self._left:
+            self._takes_turns = True
+            call = self._left.pop((choice, id_))
+            self._leave(choice, id_)
+            self._streamed[choice] = call
+
     def _complete(self, choice: int) -> None:
-        """The streamed call of the choice, if there is one, is complete: close what is open in its text."""
+        """The streamed call of the choice, if there is one, is complete."""
         call = self._streamed.pop(choice, None)
-        if call is None:
-            return
-        w, slot = self.w, call.slot
+        if call is not None:
+            self._put_together(call)
+
+    def _put_together(self, call: PathValues) -> None:
+        """Close what is open in the text of a streamed call."""
+        w, slot, choice = self.w, call.slot, call.slot.choice
         whole = "" if call.in_order else call.whole()
         if not call.is_readable or not (call.in_order or whole):
             w.diagnose("bad_json_path", "the arguments cannot be put together from their paths", choice, slot.index)

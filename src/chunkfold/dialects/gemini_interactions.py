@@ -51,6 +51,8 @@ _LISTS = ("steps", "outputs")
 
 # The states of an interaction that goes on.
 _PENDING = frozenset({"in_progress", "queued", "idle"})
+# The ends that have events of their own names with some revisions and proxies.
+_CLOSING = ("failed", "cancelled", "incomplete", "requires_action")
 
 
 class GeminiInteractions(Dialect):
@@ -111,7 +113,15 @@ class GeminiInteractions(Dialect):
         self._interaction(payload.get("interaction"), frame, "interaction")
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._interaction(payload.get("interaction"), frame, "interaction")
+        """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
+        interaction, error = payload.get("interaction"), error_in(payload)
+        self._interaction(interaction, frame, "interaction")
+        name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
+        status = interaction.get("status") if isinstance(interaction, dict) else None
+        if not status and (name in _CLOSING or not self.w.finished):
+            self._finish("completed" if name == "complete" else name)
+        if error is not None:
+            self.w.error(error)
         self.end_seen = True
 
     def _interaction(self, interaction: Any, frame: Frame, *path: str) -> None:
@@ -431,6 +441,7 @@ HANDLERS: dict[str, Callable[[GeminiInteractions, dict[str, Any], Frame], None]]
     "step.delta": GeminiInteractions._step_delta,
     "step.stop": GeminiInteractions._step_stop,
     "interaction.completed": GeminiInteractions._completed,
+    **{f"interaction.{status}": GeminiInteractions._completed for status in _CLOSING},
     "error": GeminiInteractions._error,
     # The names of the older revision.
     "interaction.start": GeminiInteractions._created,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._flat_calls import arguments_key, flat_function
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_real
 from chunkfold.response import Usage
@@ -146,22 +147,30 @@ class Ollama(Dialect):
     def _tool_call(self, call: dict[str, Any], frame: Frame, path: tuple[str, ...], place: int) -> None:
         """A whole call. Before 2026 it has no id and no index, and equal ones are as many calls."""
         w = self.w
-        given = call.get("function")
+        flat = flat_function(call)
+        given = flat or call.get("function")
         function = given if isinstance(given, dict) else {}
+        key = arguments_key(function)
         id_, name, index = call.get("id"), function.get("name"), function.get("index")
-        kind, arguments = call.get("type"), function.get("arguments")
+        kind, arguments = call.get("type"), function.get(key)
         facts = {
             "id": isinstance(id_, str) and id_,
             "name": isinstance(name, str) and name,
             "index": type(index) is int,
-            "arguments": arguments is not None,
+            key: arguments is not None,
         }
-        rest = {key: value for key, value in call.items() if key != "function" and not (key == "id" and facts["id"])}
-        more = {key: value for key, value in function.items() if not facts.get(key)}
+        taken = {"function", *flat, *(("id",) if facts["id"] else ())}
+        rest = {field: value for field, value in call.items() if field not in taken}
+        more = {field: value for field, value in function.items() if not facts.get(field)}
         if more or given is not function:
             rest["function"] = more or given
-        absent = [key for key, holder in (("function", call), ("arguments", function)) if key not in holder]
+        absent = [] if flat or "function" in call else ["function"]
+        absent += [] if key in function else ["arguments"]
         notes: dict[str, Any] = {"$absent": absent} if absent else {}
+        if flat:
+            notes["$flat"] = True
+        if key != "arguments":
+            notes["$key"] = key
         if isinstance(arguments, str):
             notes["$form"] = "string"
         slot = w.start(
@@ -173,7 +182,7 @@ class Ollama(Dialect):
             number=index if type(index) is int else None,
             extra={**rest, **notes, **_at(path)},
         )
-        w.delta(slot, json_text(arguments, frame.data, *path, place, "function", "arguments"))
+        w.delta(slot, json_text(arguments, frame.data, *path, place, *(() if flat else ("function",)), key))
         w.stop(slot)
 
     def _images(self, value: Any, frame: Frame, *path: str) -> None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._words import word
+from chunkfold.dialects._errors import SAYING, error_in, read_error
+from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
+from chunkfold.dialects._words import choice_index, whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,12 +36,14 @@ _CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
-        "reasoning_content", "reasoning_text", "reasoning_details", "thinking_blocks", "executed_tools", "citations",
+        "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "executed_tools",
+        "citations",
     }
 )  # fmt: skip
 _ROLE = frozenset({"role"})
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
+_READ = frozenset({"name", *ARGUMENTS})
 
 # Fields that have a place of their own in the native body, and what is in no body that was not streamed.
 _NESTED = frozenset({"x_groq", "obfuscation", "p"})
@@ -61,10 +64,11 @@ _VENDORS = {
 }
 _TELLING = frozenset({*_VENDORS, "provider"})
 # Fields that may tell an error, or hold what is elsewhere a field of the payload.
-_ODD = frozenset({"error", "errors", "base_resp", "x_groq"})
+_ODD = frozenset({"error", "errors", "base_resp", "x_groq", *SAYING})
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+_OTHER_REASONING = frozenset(_REASONING[1:])
 
 
 class OpenAIChat(Dialect):
@@ -74,7 +78,8 @@ class OpenAIChat(Dialect):
     aliases: ClassVar[tuple[str, ...]] = ("mistral",)
     ends_with_done: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = (
-        "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "text", "summary", "refusal",
+        "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "thinking", "text", "summary",
+        "refusal",
     )  # fmt: skip
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created", "id")
     running_keys: ClassVar[tuple[str, ...]] = ("usage",)
@@ -225,22 +230,23 @@ class OpenAIChat(Dialect):
     def _choice(self, choice: dict[str, Any], place: int, frame: Frame) -> None:
         w = self.w
         number = choice.get("index")
-        index = number if type(number) is int and number >= 0 else 0 if "index" in choice else place
-        if self._is_whole or number is not index:
+        index = number if type(number) is int and number >= 0 else choice_index(number, place, odd=0)
+        if self._is_whole:
             for key in ("index", "delta", "text"):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
         delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta, dict) and not self._is_whole and (message is None or _says_something(delta)):
+        is_alone = message is None and "text" not in choice
+        if isinstance(delta, dict) and not self._is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
-        elif isinstance(delta, dict):
-            self._message(index, delta, frame)
-        elif choice.get("text") and delta is None:
+        elif choice.get("text") and not delta:
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])
+        elif isinstance(delta, dict):
+            self._message(index, delta, frame)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):
@@ -299,12 +305,12 @@ class OpenAIChat(Dialect):
 
     def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
         w = self.w
-        function = call.get("function") or call.get("custom")
+        function = flat_function(call) or call.get("function") or call.get("custom")
         if not isinstance(function, dict):
             w.unknown("tool_call", call)
             return
         slot = w.call_again(index, place, number=call.get("index"), id=_id_of(call), name=function.get("name"))
-        w.restate_call(slot, json_text(function.get("arguments") or function.get("input")))
+        w.restate_call(slot, json_text(function.get(arguments_key(function))))
 
     # The fields of a delta
 
@@ -327,7 +333,7 @@ class OpenAIChat(Dialect):
             value = "".join([text for text in texts if isinstance(text, str)])
         for name in [] if isinstance(value, str) else _said(delta)[:1]:
             self.w.extra(("choices", index, "message", name), delta[name])
-        if "reasoning" in delta or "reasoning_text" in delta or extra:
+        if extra or not _OTHER_REASONING.isdisjoint(delta):
             extra["$field"] = _said(delta)
         slot = self.w.current(index, "reasoning")
         if slot is not None and slot.open and slot.extra is not None:
@@ -521,29 +527,40 @@ class OpenAIChat(Dialect):
     def _tool_call(self, index: int, call: dict[str, Any], place: int, *, is_alone: bool) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
         holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
-        function = call.get(holder) or {}
+        flat = flat_function(call)
+        function = flat or call.get(holder) or {}
         if not isinstance(function, dict):
             self.w.unknown("tool_call", call)
             return
-        arguments = function.get("arguments")
+        key, arguments = "arguments", function.get("arguments")
         if arguments is None or arguments == "":
-            arguments = function.get("input")
+            key = arguments_key(function)
+            arguments = function.get(key)
         name, id_, number = function.get("name"), _id_of(call), call.get("index")
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
-        rest = {key: item for key, item in call.items() if (is_first if item in _NO_ID else key not in _CALL)}
-        inner = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
+        rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
+        inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
+        if flat:
+            rest = {field: item for field, item in rest.items() if field not in flat}
         if inner:
             rest[holder] = inner
+        if flat and is_first:
+            rest["$flat"] = True
+        if key not in _FUNCTION and is_first:
+            rest["$key"] = key
         if is_first and other in call:
             rest[other] = call[other]
         if arguments is not None and not isinstance(arguments, str):
             rest["$form"] = "object"
         if self._is_whole:
-            absent = [key for key in ("type", "function") if key not in call and key != holder]
-            absent += [key for key in ("arguments",) if "arguments" not in function and "input" not in function]
+            absent = [name for name in ("type", "function") if name not in call and name != holder]
+            absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
             if absent:
                 rest["$absent"] = absent
+        if type(number) is not int:
+            whole = whole_number(number)
+            number = number if whole is None else whole
         if not isinstance(number, (int, str)):
             # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
             before = self.w.last_call(index)
@@ -718,6 +735,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning_content": OpenAIChat._reasoning,
     "reasoning": OpenAIChat._reasoning,
     "reasoning_text": OpenAIChat._reasoning,
+    "thinking": OpenAIChat._reasoning,
     "thinking_blocks": OpenAIChat._thinking_blocks,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import choice_index, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -23,15 +23,20 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.response import FinishReason
 
 _TOP = frozenset({"id", "object", "created", "model", "choices", "usage", "error", "obfuscation"})
-_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage"})
+# Where OpenRouter and others have reasoning beside the text; the first one counts.
+_REASONING = ("reasoning", "reasoning_content")
+_CHOICE = frozenset({"index", "text", "delta", "logprobs", "finish_reason", "token_ids", "usage", *_REASONING})
 # Fields that have a place of their own in the native body.
 _NESTED = ("choices", "obfuscation")
 
 # llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
 _COUNTS = ("tokens_evaluated", "tokens_predicted")
 _OWN = frozenset({"content", "tokens", "stop_type", "model", "error", "completion_probabilities", *_COUNTS})
+
+_FLAGS: dict[str, FinishReason] = {"stopped_limit": "length", "stopped_word": "stop", "stopped_eos": "stop"}
 
 # What one entry of each parallel list is called in an entry of ours. Other lists keep their names.
 _COLUMNS = {"tokens": "token", "token_logprobs": "logprob"}
@@ -42,7 +47,7 @@ class OpenAICompletions(Dialect):
 
     name: ClassVar[str] = "openai-completions"
     ends_with_done: ClassVar[bool] = True
-    delta_keys: ClassVar[tuple[str, ...]] = ("text", "content")
+    delta_keys: ClassVar[tuple[str, ...]] = ("text", "content", *_REASONING)
     # llama.cpp's `stop_type`; `eos` is in everybody's table.
     words: ClassVar[Mapping[str, str]] = {"limit": "length", "word": "stop"}
 
@@ -96,9 +101,10 @@ class OpenAICompletions(Dialect):
         w = self.w
         index = _index(choice, place)
         delta = choice.get("delta")
+        self._reasoning(index, choice)
         if isinstance(delta, dict):
-            # Proxies that translate from chat let one of its deltas through.
-            w.append(index, "text", delta.get("content"))
+            # Proxies that translate from chat let one of its deltas through, perhaps beside the same text.
+            w.append(index, "text", None if choice.get("text") else delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
         w.append(index, "text", choice.get("text"))
         if choice.get("logprobs") is not None:
@@ -106,6 +112,8 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish(index, choice.get("finish_reason"))
         w.usage(choice.get("usage"))
+        if choice.get("error"):
+            w.error(read_error(choice["error"], raw=choice))
         w.extras(choice, _CHOICE, "choices", index)
         if None in choice.values() or index not in self._indexed or choice.get("finish_reason") == "" or delta == {}:
             w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
@@ -114,6 +122,15 @@ class OpenAICompletions(Dialect):
             if choice.get("index") is not index:
                 odd = {"index": choice["index"]} if "index" in choice else {"$absent": ["index"]}
                 w.extras(odd, frozenset(), "choices", index)
+
+    def _reasoning(self, index: int, choice: dict[str, Any]) -> None:
+        """Reasoning beside the text, counted once. What is no text is kept."""
+        said = [key for key in _REASONING if choice.get(key)]
+        for key in said:
+            if not isinstance(choice[key], str):
+                self.w.extra(("choices", index, key), choice[key])
+            elif key == said[0]:
+                self.w.append(index, "reasoning", choice[key], extra={"$field": key})
 
     def _logprobs(self, index: int, value: Any) -> None:
         """Parallel lists, one entry a token; llama.cpp sends chat's list of objects here too."""
@@ -155,7 +172,9 @@ class OpenAICompletions(Dialect):
         self._tokens(payload.get("tokens"), "tokens")
         w.usage({key: payload[key] for key in _COUNTS if key in payload}, _own_usage)
         if payload.get("stop"):
-            w.finish(index, payload.get("stop_type"))
+            said = payload.get("stop_type")
+            # Builds of before 2025 have a flag for each reason, and no word.
+            w.finish(index, said, None if said else next((_FLAGS[key] for key in _FLAGS if payload.get(key)), None))
             self.end_seen = True
         w.extras(payload, _OWN)
         if payload.get("stop") or not self._begun:
@@ -167,8 +186,7 @@ class OpenAICompletions(Dialect):
 
 
 def _index(payload: dict[str, Any], place: int = 0) -> int:
-    index = payload.get("index", place)
-    return index if type(index) is int and index >= 0 else 0
+    return choice_index(payload.get("index"), place, odd=0)
 
 
 def _own_usage(raw: dict[str, Any]) -> Usage:

@@ -37,7 +37,7 @@ from chunkfold.dialects._output_items import (
     input_text,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+# Fields of the response that some servers put beside it, or in its place.
+_BESIDE = ("id", "model", "created_at", "status", "output", "usage", "error", "incomplete_details")
+_CARRYING_FIELDS = EVENT_FIELDS.union(_BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
 _PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
@@ -75,7 +78,7 @@ class OpenAIResponses(Dialect):
             return CERTAIN
         if not isinstance(kind, str) or not kind.startswith("response."):
             return NO
-        return CERTAIN if kind in HANDLERS else LIKELY
+        return CERTAIN if kind in HANDLERS or kind in OLDER else LIKELY
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -106,11 +109,15 @@ class OpenAIResponses(Dialect):
             payload = {**payload, "type": kind}
             self.w.singular = True  # what is not in it is not known from its likeness
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handler is None and isinstance(kind, str) and kind in OLDER:
+            kind, payload = OLDER[kind], _renewed(payload, OLDER[kind])
+            handler = HANDLERS[kind]
+            self.w.singular = True  # as above
         if handler is None:
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
             handler(self, payload, frame)
-            self.w.extras(payload, EVENT_FIELDS)
+            self.w.extras(payload, _CARRYING_FIELDS if handler in _CARRYING else EVENT_FIELDS)
 
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[int, int] = {}
@@ -153,6 +160,8 @@ class OpenAIResponses(Dialect):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := error_in(payload) if payload.get("type") else error_body(payload)) is not None:
             self._tell(error)
+        elif not payload or is_ping(payload.get("type"), frame.event):
+            self.w.ping()
         else:
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
@@ -169,8 +178,7 @@ class OpenAIResponses(Dialect):
     # The response
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        response = payload.get("response")
-        id_ = _text(response.get("id")) if isinstance(response, dict) else None
+        id_ = _text(_response_in(payload).get("id"))
         if self._items or self.end_seen:
             # A proxy begins anew, or splices in another attempt: what came so far is void.
             self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
@@ -179,16 +187,20 @@ class OpenAIResponses(Dialect):
         self._progress(payload, frame)
 
     def _progress(self, payload: dict[str, Any], frame: Frame) -> None:
-        for _, response in self.w.objects("response", payload.get("response")):
+        for _, response in self.w.objects("response", _response_in(payload) or payload.get("response")):
             self._facts(response)
 
     def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
-        response = payload.get("response")
+        response, inside = _response_in(payload), payload.get("response")
         said = payload["type"].removeprefix("response.").replace("done", "completed")
-        self._whole_response(response if isinstance(response, dict) else {}, said, frame, "response", "output")
+        is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
+        path = ("output",) if is_beside else ("response", "output")
+        self._whole_response(response, said, frame, *path, is_event=True)
         self.w.message(vendor=next((_VENDORS[key] for key in payload if key in _VENDORS), None))
 
-    def _whole_response(self, response: dict[str, Any], said: str, frame: Frame, *path: str) -> None:
+    def _whole_response(
+        self, response: dict[str, Any], said: str, frame: Frame, *path: str, is_event: bool = False
+    ) -> None:
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
         self._output(response.get("output"), frame, *path)
@@ -198,7 +210,7 @@ class OpenAIResponses(Dialect):
             self._tell(read_error(error))
         if error:
             self.w.extra(("error",), error)
-        if status in ("in_progress", "queued") and len(path) == 1:
+        if status in ("in_progress", "queued") and not is_event:
             return  # a response that runs in the background, fetched before its end
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
@@ -418,6 +430,8 @@ class OpenAIResponses(Dialect):
         fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
         if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
             fields["annotations"] = cited  # a part has each once
+        if part.get("type") == "text":
+            fields["type"] = "text"  # as chat calls it
         for key, value in fields.items():
             self.w.extra(("output", item.place, family, piece.place, key), value)
 
@@ -614,6 +628,22 @@ class OpenAIResponses(Dialect):
             self.w.error(error)
 
 
+def _response_in(payload: dict[str, Any]) -> dict[str, Any]:
+    """The response that an event carries, with what some servers put beside it, or in its place."""
+    response = payload.get("response")
+    response = response if isinstance(response, dict) else {}
+    beside = {key: payload[key] for key in _BESIDE if payload.get(key) and not response.get(key)}
+    return {**response, **beside} if beside else response
+
+
+def _renewed(payload: dict[str, Any], kind: str) -> dict[str, Any]:
+    """An event under its name of today. Its delta may be an object with the text in it."""
+    delta = payload.get("delta")
+    if isinstance(delta, dict) and isinstance(delta.get("text"), str):
+        return {**payload, "type": kind, "delta": delta["text"]}
+    return {**payload, "type": kind}
+
+
 def _told(kind: str, payload: dict[str, Any]) -> str:
     """What an event says beside its delta, as far as a repeat of it must say the same."""
     response = payload.get("response")
@@ -636,8 +666,9 @@ def _number(payload: dict[str, Any], key: str) -> int | None:
 
 
 def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
-    """The list, the kind and the field of a part, by its type or, if it has none, as is usual there."""
-    return PARTS.get(word(part.get("type"), default=default), (PARTS[default][0], "unknown", ""))
+    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
+    kind = word(part.get("type"), default=default)
+    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
 def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
@@ -689,6 +720,19 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
     **dict.fromkeys(_PINGS, lambda self, *_: self.w.ping()),
     "error": OpenAIResponses._error,
+}
+
+_CARRYING = (OpenAIResponses._created, OpenAIResponses._progress, OpenAIResponses._closing)
+
+# Names that events had before, which servers still send.
+OLDER = {
+    f"response.{before}.{verb}": f"response.{now}.{verb}"
+    for before, now in (
+        ("reasoning", "reasoning_text"),
+        ("reasoning_summary", "reasoning_summary_text"),
+        ("text", "output_text"),
+    )
+    for verb in ("delta", "done")
 }
 
 # Events that a repeat would double, or that would void what came.

@@ -35,6 +35,7 @@ _STEPS = frozenset({"start-step", "finish-step", "reset-step"})
 _TYPE = frozenset({"type"})
 
 _PIECE = frozenset({"type", "id", "delta"})
+_INNER = ("text", "textDelta")
 _CALL = frozenset({"type", "toolCallId", "toolName", "input", "inputTextDelta", "errorText", "providerExecuted"})
 _RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecuted", "dynamic"})
 _FILE = frozenset({"type", "url", "mediaType"})
@@ -182,6 +183,10 @@ class VercelUI(Dialect):
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
+        if "delta" not in payload:
+            # Servers that pass on what the SDK has inside, instead of the stream for the browser.
+            said = next((name for name in _INNER if name in payload), "")
+            payload = {"delta" if name == said else name: value for name, value in payload.items()}
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is None or not slot.open:
             slot = self._open(kind, payload)

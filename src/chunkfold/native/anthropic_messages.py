@@ -83,7 +83,8 @@ def body(response: Response) -> dict[str, Any]:
             choices = response.choices
             out["role"] = choices[0].role if choices else "assistant"
             out |= {key: value for key, value in DEFAULTS.items() if key not in out}
-        out["content"] = [block(part) for part in parts]
+        is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
+        out["content"] = response.text if is_text else [block(part) for part in parts]
     usage = usage_of(response.usage)
     reason = response.native_finish_reason
     fill(out, id=response.id, model=response.model, created=response.created, stop_reason=reason, usage=usage)

@@ -49,7 +49,14 @@ _EVENTS: dict[str, Rule] = {
     "delta": Rule("extend", _BLOCK),
     "delta.text": APPEND,
     "delta.toolUse": APPEND,
+    "start.text": APPEND,
+    "start.reasoningContent.text": APPEND,
     "delta.reasoningContent.text": APPEND,
+    "delta.reasoningContent.reasoningText.text": APPEND,
+    "delta.reasoningContent.reasoningText.signature": Rule(
+        "last", f"{_BLOCK}.reasoningContent.reasoningText.signature"
+    ),
+    "delta.reasoningContent.data": Rule("last", f"{_BLOCK}.reasoningContent.redactedContent"),
     "delta.reasoningContent.signature": Rule("last", f"{_BLOCK}.reasoningContent.reasoningText.signature"),
     "delta.citation": Rule("extend", f"{_CITED}.citations[]"),
     "delta.image.source.bytes": APPEND,

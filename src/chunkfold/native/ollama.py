@@ -11,6 +11,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -136,18 +137,20 @@ def _call(call: ToolCall) -> dict[str, Any]:
     elif "function" in call.extra and kept is None:
         out["function"] = None
     else:
-        function = out["function"] = fields(kept or {})
+        function = fields(kept or {})
         fill(function, index=call.index, name=call.name)
         if "arguments" not in absent:
             _add_arguments(function, call)
+        out.update(function if call.extra.get("$flat") else {"function": function})
     return out
 
 
 def _add_arguments(function: dict[str, Any], call: ToolCall) -> None:
+    key = call.extra["$key"] if call.extra.get("$key") in ARGUMENTS else "arguments"
     if call.extra.get("$form") == "string":
-        function["arguments"] = call.raw_arguments
-    elif call.raw_arguments or "arguments" not in function:
-        function["arguments"] = _parsed(call.raw_arguments)
+        function[key] = call.raw_arguments
+    elif call.raw_arguments or key not in function:
+        function[key] = _parsed(call.raw_arguments)
 
 
 def _parsed(text: str) -> Any:

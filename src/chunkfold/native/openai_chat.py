@@ -10,6 +10,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -50,6 +53,7 @@ _PIECES = {
     ".reasoning": APPEND,
     ".reasoning_content": APPEND,
     ".reasoning_text": APPEND,
+    ".thinking": APPEND,
     ".reasoning_details[]": FIRST,
     ".reasoning_details[].text": APPEND,
     ".reasoning_details[].summary": APPEND,
@@ -71,9 +75,10 @@ _PIECES = {
     ".tool_calls[].id": FIRST,
     ".tool_calls[].type": FIRST,
     ".tool_calls[].function.name": APPEND,
-    ".tool_calls[].function.arguments": APPEND,
     ".tool_calls[].custom.name": APPEND,
     ".tool_calls[].custom.input": APPEND,
+    **{f".tool_calls[].{field}": APPEND for field in ("name", *ARGUMENTS)},
+    **{f".tool_calls[].function.{field}": APPEND for field in ARGUMENTS},
     ".function_call.name": APPEND,
     ".function_call.arguments": APPEND,
 }
@@ -100,7 +105,7 @@ RULES: Mapping[str, Rule] = {
 _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
-_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks")
+_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
 _ITEMS = ("item", "inner", "string")
 
 
@@ -336,7 +341,9 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     absent = extra.get("$absent", ())
     if "type" not in absent:
         out.setdefault("type", call.type)
-    if holder not in absent:
+    if extra.get("$flat"):
+        out.update(_function(call, holder, whole))
+    elif holder not in absent:
         out[holder] = _function(call, holder, whole)
     return out
 
@@ -345,6 +352,8 @@ def _function(call: ToolCall, holder: str, whole: bool) -> dict[str, Any]:
     out = fields(extra_of(call.extra, holder))
     fill(out, name=call.name)
     key = "input" if holder == "custom" else "arguments"
+    if call.extra.get("$key") in ARGUMENTS:
+        key = call.extra["$key"]
     if "arguments" not in call.extra.get("$absent", ()) and not (whole and key in out and not call.raw_arguments):
         as_object = call.extra.get("$form") == "object"
         out[key] = arguments_of(call) if as_object else call.raw_arguments
@@ -366,9 +375,20 @@ def _is_served(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.server_side
 
 
+def _as_usual(part: Part) -> Part:
+    """The part; a call without notes of where else its server has the name and the arguments."""
+    if not isinstance(part, ToolCall) or part.extra.keys().isdisjoint(("$flat", "$key")):
+        return part
+    return replace(part, extra={key: value for key, value in part.extra.items() if key not in ("$flat", "$key")})
+
+
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
-    parts = [part for part in message.parts if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)]
+    parts = [
+        _as_usual(part)
+        for part in message.parts
+        if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
+    ]
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):
         call.pop("index", None)

@@ -26,7 +26,7 @@ from chunkfold.native._build import (
     fill,
     usage_of,
 )
-from chunkfold.parts import TextPart, UnknownPart
+from chunkfold.parts import ReasoningPart, TextPart, UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,8 @@ RULES: Mapping[str, Rule] = {
     "obfuscation": TRANSPORT,  # padding against guessing by size
     "choices[].index": FIRST,
     "choices[].text": APPEND,
+    "choices[].reasoning": APPEND,
+    "choices[].reasoning_content": APPEND,
     "choices[].delta.content": APPEND,
     "choices[].usage": Rule("last", "usage"),
     "choices[].finish_reason": LAST,
@@ -94,6 +96,11 @@ def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
         out["text"] = choice.text
     out.setdefault("finish_reason", None)
     fill(out, finish_reason=choice.native_finish_reason)
+    for part in choice.parts:
+        if isinstance(part, ReasoningPart) and part.text:
+            name = part.extra.get("$field")
+            name = name if name in ("reasoning", "reasoning_content") else "reasoning"
+            out[name] = (out.get(name) or "") + part.text
     if choice.logprobs or "logprobs" in extra:
         out["logprobs"] = _logprobs(choice, extra.get("logprobs"))
     return out

@@ -50,6 +50,7 @@ RULES: Mapping[str, Rule] = {
     "messageId": Rule("first", "id"),
     "messageMetadata": Rule("last", "metadata"),
     "delta": APPEND,
+    "textDelta": APPEND,
     "inputTextDelta": APPEND,
     "toolCallId": Rule("extend", "parts[].toolCallId"),
     "toolName": APPEND,  # in the type of the part, unless the tool is dynamic
@@ -72,7 +73,11 @@ EVENTS: Mapping[str, Mapping[str, Rule]] = {
     **dict.fromkeys(("tool-input-error", "tool-output-available", "tool-output-error"), _RESULT),
     "tool-approval-request": _APPROVAL,
     "tool-approval-response": _APPROVAL,
-    **{kind: {"id": Rule("extend", "parts[].id")} for kind in ("reasoning-start", "reasoning-delta", "reasoning-end")},
+    "text-delta": {"text": APPEND},
+    **{
+        kind: {"id": Rule("extend", "parts[].id"), "text": APPEND}
+        for kind in ("reasoning-start", "reasoning-delta", "reasoning-end")
+    },
 }
 
 

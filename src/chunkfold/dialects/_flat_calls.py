@@ -1,0 +1,29 @@
+"""Where OpenAI's shape of a tool call has the name and the arguments, and where servers that imitate it have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ARGUMENTS", "arguments_key", "flat_function"]
+
+# What the field with the arguments is called: first as it should be.
+ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
+
+
+def flat_function(call: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    The name and the arguments of a call that has them beside its id, where others have an object `function`; nothing
+    if it is not such a call.
+    """
+    if call.get("function") or call.get("custom"):
+        return {}
+    found = {key: call[key] for key in ("name", *ARGUMENTS) if key in call}
+    return found if any(value not in (None, "") for value in found.values()) else {}
+
+
+def arguments_key(function: Mapping[str, Any]) -> str:
+    """Under which name *function* has its arguments; `arguments` if it has none."""
+    return next((key for key in ARGUMENTS if function.get(key) not in (None, "")), "arguments")
