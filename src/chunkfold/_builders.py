@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["DELTA_OF", "MANY", "WITH_DATA", "ChoiceBuilder", "PartBuilder", "ResponseBuilder"]
 
 _LENIENT = Policy()
-# Pieces are joined when there are this many: short strings cost ten times their text in memory.
 MANY = 2048
+"""Pieces are joined when there are this many: short strings cost ten times their text in memory."""
+
 # In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
 # a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
 _JOINS = 32
