@@ -8,7 +8,7 @@ import random
 import pytest
 
 import chunkfold
-from chunkfold import _totalled
+from chunkfold.likeness import totalled
 from tests.laws import assert_templates_change_nothing
 from tests.test_fast_equals_slow import frames_read_in_full
 
@@ -135,7 +135,7 @@ def test_usage_of_chat_completions_in_every_chunk():
 def test_what_varies_otherwise_is_given_up():
     """Keys in another order each time."""
     rng = random.Random(4)
-    known = _totalled.Totalled()
+    known = totalled.Totalled()
     for number in range(60):
         usage = list(totals(number + 10).items())
         rng.shuffle(usage)

@@ -19,9 +19,9 @@ from chunkfold.errors import UnknownDialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold._deltas import Heard
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.likeness.deltas import Heard
 
 __all__ = ["CERTAIN", "LIKELY", "NO", "Dialect", "get", "names", "recognise"]
 
