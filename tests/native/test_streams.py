@@ -53,6 +53,7 @@ DIFFERS = {
     "gemini/gemini-fields-that-change-shape": "metadata is text, a list and an object in turn",
     "gemini/gemini-logprobs-odd": "rivals are a list where the API has an object",
     "gemini/gemini-wrong-shapes": "nothing is what the API says",
+    "ollama/ollama-calls-that-say-nothing": "what says nothing is in no body",
     "ollama/ollama-unknown-things": "a message is a word amid messages that are objects",
     "tgi/wrong-shapes": "details are a word and a list amid payloads that have objects",
     "watsonx/wrong-shapes": "results and choices are words and numbers",

@@ -32,6 +32,7 @@ _EVENT = frozenset(
     }
 )  # fmt: skip
 _BODY = frozenset({"generation_id", "text", "tool_calls", "citations", "generations", "finish_reason", "meta", "error"})
+_CHAT = frozenset({"generation_id", "tool_calls", "citations"})
 _CALL_DELTA = frozenset({"index", "name", "parameters", "text"})
 _CALL = frozenset({"name", "parameters"})
 _GENERATION = frozenset({"text", "finish_reason"})
@@ -191,7 +192,7 @@ class CohereV1(Dialect):
 
 def _is_whole(payload: Mapping[str, Any]) -> bool:
     """`/v1/chat` and `/v1/generate` without streaming."""
-    chat = "generation_id" in payload and isinstance(payload.get("text"), str)
+    chat = isinstance(payload.get("text"), str) and not payload.keys().isdisjoint(_CHAT)
     generations = payload.get("generations")
     if chat or not isinstance(generations, list):
         return chat
