@@ -106,7 +106,7 @@ class CohereV1(Dialect):
                 0,
                 number=_number(delta),
                 name=delta.get("name"),
-                arguments=json_text(delta.get("parameters")),
+                arguments=json_text(delta.get("parameters") or None),
                 extra={key: value for key, value in delta.items() if key not in _CALL_DELTA},
             )
             self._calls.setdefault(slot)

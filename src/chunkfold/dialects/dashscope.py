@@ -198,7 +198,7 @@ class DashScope(Dialect):
             tool_type=kind if isinstance(kind, str) and kind else "function",
             extra=extra,
         )
-        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments)):
+        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments if self._is_whole else arguments or None)):
             self.w.delta(slot, text)
 
     # Whole texts or pieces

@@ -324,7 +324,7 @@ class GeminiInteractions(Dialect):
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
         if slot is None:
             slot = w.start(0, "tool_call", key=index, tool_type="function")
-        w.delta(slot, json_text(text, frame.data, *path, "arguments"))
+        w.delta(slot, json_text(text or None, frame.data, *path, "arguments"))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""

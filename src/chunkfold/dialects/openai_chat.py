@@ -581,7 +581,7 @@ class OpenAIChat(Dialect):
             id=id_,
             name=name,
             # Some servers send the arguments as an object. One with nothing in it may only say that text is to follow.
-            arguments="" if id_ and arguments == {} else json_text(arguments),
+            arguments="" if arguments == {} and (id_ or not name) and not self._is_whole else json_text(arguments),
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
@@ -598,7 +598,7 @@ class OpenAIChat(Dialect):
                 index,
                 number="function_call",
                 name=value.get("name"),
-                arguments=json_text(value.get("arguments")),
+                arguments=json_text(value.get("arguments") or None),
                 tool_type="function_call",
                 extra={"function": rest} if rest else None,
             )
