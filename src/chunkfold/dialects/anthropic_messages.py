@@ -90,8 +90,7 @@ class AnthropicMessages(Dialect):
                 self.w.unknown("message_start", payload)
             message = {}
         if self._started:
-            # Proxies repeat it, or splice in a second attempt with another id: what came so far is void.
-            self.w.reset(0, "replay")
+            self.begin_again()
         self._take_message(message, frame, "message")
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:

@@ -106,11 +106,10 @@ class BedrockConverse(Dialect):
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w
         if self._started:
-            # A second attempt spliced in by something between: what came so far is void.
             self._blocks.clear()
             self._results.clear()
             self._orphans.clear()
-            w.reset(0, "replay")
+            self.begin_again()
         self._started = True
         w.message(role=event.get("role"))
         w.blanks(event, ("p",), "output", "message")

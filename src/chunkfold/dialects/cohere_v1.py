@@ -55,6 +55,7 @@ class CohereV1(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        self._started = False
         # The calls in order, each with its arguments as they were last stated whole.
         self._calls: dict[Slot, str | None] = {}
 
@@ -89,6 +90,10 @@ class CohereV1(Dialect):
     # Pieces
 
     def _stream_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._started:
+            self._calls.clear()
+            self.begin_again()
+        self._started = True
         self.w.message(id=payload.get("generation_id"))
 
     def _text_generation(self, payload: dict[str, Any], frame: Frame) -> None:

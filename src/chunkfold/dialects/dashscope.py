@@ -198,7 +198,9 @@ class DashScope(Dialect):
             tool_type=kind if isinstance(kind, str) and kind else "function",
             extra=extra,
         )
-        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments if self._is_whole else arguments or None)):
+        if not self._is_whole:
+            arguments = arguments or None  # an object with nothing in it adds none
+        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments)):
             self.w.delta(slot, text)
 
     # Whole texts or pieces
