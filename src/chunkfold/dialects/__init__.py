@@ -89,6 +89,11 @@ class Dialect:
         else:
             self.w.unknown(name, payload)
 
+    def begin_again(self) -> None:
+        """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""
+        self.w.reset(0, "replay")
+        self.end_seen = False
+
     def catch_up(self, totals: dict[str, Any]) -> None:
         """Take the running totals of the last of frames that were not read in full."""
 
