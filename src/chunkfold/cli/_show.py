@@ -6,6 +6,7 @@ Standard output gets what was asked for and nothing else; all about it goes to s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from chunkfold.response import Response
     from chunkfold.timing import Timing
 
-__all__ = ["Body", "Events", "Live", "Record", "Show"]
+__all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell"]
 
 _READ = 64 << 10
 _LONG = 1 << 20
@@ -64,9 +65,9 @@ class Show:
             yield data
             done += len(data)
             if bar:
-                print(f"\r{self.name}: {100 * done // size} %", end="", file=sys.stderr, flush=True)
+                tell(f"\r{self.name}: {100 * done // size} %")
         if bar:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            tell("\r\x1b[K")
 
     def event(self, event: Event) -> None:
         """Show one event."""
@@ -74,7 +75,7 @@ class Show:
     def end(self, response: Response, timing: Timing | None = None) -> None:
         """Show the response, and when it came if that was asked for."""
         if timing is not None:
-            _write(sys.stderr, "".join(f"stats: {line}\n" for line in timing.lines()))
+            tell("".join(f"stats: {line}\n" for line in timing.lines()))
 
 
 class Record(Show):
@@ -94,7 +95,7 @@ class Body(Show):
         try:
             body = response.to_native()
         except ValueError as error:
-            _write(sys.stderr, f"{harmless(self.name, sys.stderr)}: {error}\n")
+            tell(f"{harmless(self.name, sys.stderr)}: {error}\n")
             body = None
         _out(_json.encode(body) + "\n")
         super().end(response, timing)
@@ -187,7 +188,6 @@ class Live(Show):
         if self._open_line:
             self._err("\n")
         _out(text.translate(_HARMLESS) if self._to_person else text)
-        sys.stdout.flush()
         self._last_text = text
 
     def _aside(self, text: str) -> None:
@@ -209,7 +209,6 @@ class Live(Show):
             self._err("\n")
         if self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
-            sys.stdout.flush()
         self._last_text = ""
         self._err(text)
         self._in_call = True
@@ -220,13 +219,11 @@ class Live(Show):
         if self._to_person and self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
             self._last_text = "\n"
-        sys.stdout.flush()
         self._err(line + "\n")
 
     def _err(self, text: str) -> None:
         shown = text.translate(_HARMLESS) if sys.stderr.isatty() else text
-        _write(sys.stderr, f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
-        sys.stderr.flush()
+        tell(f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
         self._open_line = not text.endswith("\n")
 
 
@@ -234,14 +231,31 @@ def _number(count: int | None) -> str:
     return "?" if count is None else str(count)
 
 
+def tell(text: str) -> None:
+    """Write to standard error. If nothing can be written there, what goes to standard output is worth having still."""
+    try:
+        _write(sys.stderr, text)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(file: TextIO) -> None:
+    """Let what is written to *file* go nowhere, so that the interpreter does not complain at its exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+
+
 def _out(text: str) -> None:
     _write(sys.stdout, text)
 
 
 def _write(file: TextIO, text: str) -> None:
-    """Write as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
+    """Write, at once, as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
     if not file.isatty() and hasattr(file, "buffer"):
         file.flush()
         file.buffer.write(text.encode("utf-8", "backslashreplace"))
-        return
-    file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
+    else:
+        file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
+    file.flush()
