@@ -301,6 +301,12 @@ def test_the_dialect_may_be_named(run, saved):
     assert "dialect_mismatch" in [note["kind"] for note in record["diagnostics"]]
 
 
+def test_a_dialect_that_is_not_the_one_named_is_said_on_standard_error(run, saved):
+    status, out, err = run("--dialect", "anthropic", saved(GOOD))
+    assert (status, out) == (0, "")
+    assert "! named anthropic-messages, looks like openai-chat\n" in err
+
+
 def test_think_tags_are_split_on_request(run, saved):
     name = saved(chat({"content": "<think>why</think>so"}) + finish())
     assert run(name)[1] == "<think>why</think>so"

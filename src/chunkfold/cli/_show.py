@@ -35,6 +35,8 @@ __all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "t
 
 _READ = 64 << 10
 _LONG = 1 << 20
+# Diagnostics that explain why there is no text.
+_TOLD = frozenset({"dialect_mismatch", "held_too_much"})
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -162,6 +164,9 @@ class Live(Show):
         for call in response.tool_calls:
             if not call.is_usable:
                 self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
+        for diagnostic in response.diagnostics:
+            if diagnostic.kind in _TOLD:
+                self._note(f"! {diagnostic.detail}")
         if response.error is not None:
             error = response.error
             told = [str(word) for word in (error.type or error.code, error.message) if word]
