@@ -125,7 +125,7 @@ def error_of(opened: Opened, body: bytes) -> StreamError:
     try:
         said: Any = _json.decode(body)[0]
     except ValueError:
-        said = body.decode(errors="replace")[:200]
+        said = body.decode(errors="replace")[:200] if body.strip() else None
     return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
 
 
