@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 from chunkfold._judgement import Candidate, chosen_finish, judge_parts, merged_usage
 from chunkfold._shown import Shown
+from chunkfold._wording import described, given_or
 from chunkfold.errors import PolicyError
 from chunkfold.events import (
     Annotations,
@@ -42,7 +43,7 @@ from chunkfold.events import (
     UnknownEvent,
     UsageUpdate,
 )
-from chunkfold.limits import Limits
+from chunkfold.limits import DEFAULT_LIMITS
 from chunkfold.parts import (
     CLASSES,
     AudioPart,
@@ -55,19 +56,20 @@ from chunkfold.parts import (
     ToolResult,
     UnknownPart,
 )
-from chunkfold.policy import Policy
+from chunkfold.policy import DEFAULT_POLICY
 from chunkfold.response import Choice, Diagnostic, Response, StreamError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from chunkfold.limits import Limits
     from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
+    from chunkfold.policy import Policy
     from chunkfold.response import Ended, FinishReason
 
 __all__ = ["StreamAccumulator"]
 
-_LENIENT = Policy()
 # Pieces are joined when there are this many: short strings cost ten times their text in memory.
 _MANY = 2048
 # In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
@@ -296,10 +298,10 @@ class StreamAccumulator:
     """
 
     def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
-        self._policy = policy if policy is not None else _LENIENT
+        self._policy = given_or(DEFAULT_POLICY, policy, "policy", "a chunkfold.Policy")
         # By default only calls are judged.
-        self._is_lenient = self._policy == _LENIENT
-        self._depth = (limits if limits is not None else Limits()).json_depth
+        self._is_lenient = self._policy == DEFAULT_POLICY
+        self._depth = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits").json_depth
         self._choices: dict[int, _ChoiceBuilder] = {}
         self._facts: dict[str, Any] = {}
         self._extra: dict[str, Any] = _Fields()
@@ -324,10 +326,14 @@ class StreamAccumulator:
 
         Raises:
             ValueError: After `finalize`.
+            TypeError: If it is no event.
         """
         if self._response is not None:
             raise ValueError("observe() after finalize()")
-        handle = _HANDLERS[type(event)]
+        try:
+            handle = _HANDLERS[type(event)]
+        except KeyError:
+            raise TypeError(f"observe() takes an event, not {described(event)}") from None
         if handle is not _DELTA:
             self._stale = True
         handle(self, event)
@@ -523,7 +529,7 @@ class StreamAccumulator:
 
     def _part_update(self, event: PartUpdate) -> None:
         part = self._at(event)
-        if event.id is not None:
+        if event.id:
             if part.kind == "server_tool_result":
                 part.fields["call_id"] = event.id
             elif part.kind in ("reasoning", "refusal", "unknown"):
@@ -531,9 +537,9 @@ class StreamAccumulator:
             elif part.kind not in _CALLS or not part.fields.get("id") or self._policy.id_merge == "last":
                 part.fields["id"] = event.id
                 self._choice(event.choice).calls[event.id] = part
-        if event.name is not None:
+        if event.name:
             part.fields["name"] = self._merged_name(part.fields.get("name"), event.name)
-        if event.signature is not None:
+        if event.signature:
             if part.kind in ("text", "reasoning"):
                 part.fields["signature"] = event.signature
             else:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._value import Value, listed
+from chunkfold._wording import described
 from chunkfold.errors import IncompleteResponse
 from chunkfold.parts import (
     Part,
@@ -453,6 +454,8 @@ class Response(Value, frozen=True):
             TypeError: If *body* is no object.
             UnknownDialect: If no dialect has that name.
         """
+        if body is None or isinstance(body, (bytes, bytearray, memoryview, str, int, float, list, tuple)):
+            raise TypeError(f"from_native() takes the decoded body, a mapping, not {described(body)}")
         from chunkfold._folder import Folder
 
         folder = Folder(dialect)
