@@ -855,15 +855,13 @@ class StreamAccumulator:
         """What the policy calls an error. A response that was cancelled is nobody's concern."""
         policy = self._policy
         reasons = []
-        if empty:
+        if empty and policy.empty_stream != "none":
             if policy.empty_stream == "raise":
                 reasons.append("nothing came")
-        elif (
-            policy.missing_finish == "raise"
-            and any(not choice.finishes for choice in self._choices.values())
-            and not self._provider_error
-        ):
-            reasons.append("the server never said why it stopped")
+        elif policy.missing_finish == "raise" and not self._provider_error:
+            gathered = self._choices.values()
+            if not gathered or any(not choice.finishes for choice in gathered):
+                reasons.append("the server never said why it stopped")
         if unusable:
             reasons.append("unusable tool calls")
         if not reasons or ended == "cancelled":

@@ -125,12 +125,12 @@ class StreamError(Value, frozen=True, eq=False):
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "exception")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without an exception that does not pickle."""
+        """Pickle without an exception that does not pickle, or cannot be made again of what it pickles to."""
         import pickle
 
         exception = self.exception
         try:
-            pickle.dumps(exception)
+            pickle.loads(pickle.dumps(exception))  # noqa: S301 - our own object
         except Exception:  # noqa: BLE001 - a foreign exception may fail in any way
             exception = None
         return type(self), (*self._key(), exception)
