@@ -7,7 +7,6 @@ that an SDK adds for its own callers (text so far, snapshots) say nothing new an
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -92,6 +91,8 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, bytes):
+        import binascii
+
         return binascii.b2a_base64(value, newline=False).decode()  # as it was on the wire
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
