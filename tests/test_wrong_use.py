@@ -266,3 +266,34 @@ def test_a_call_without_a_name_is_called_so():
         response.raise_if_incomplete()
     with refused(chunkfold.PolicyError, "unusable tool calls: a call without a name"):
         raise chunkfold.PolicyError(response, [call])
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "said"),
+    [
+        ('{"a":', "truncated", "truncated (5 characters in raw_arguments; Expecting value at character 5)"),
+        ('{"a":"secret', "truncated", "(12 characters in raw_arguments; Unterminated string starting at character 5)"),
+        ("[1]", "invalid", "invalid (3 characters in raw_arguments; a list where an object was expected)"),
+        ('{"a":' * 600, "invalid", "(3000 characters in raw_arguments; it nests 513 deep)"),
+        ('{"a":1', "open", "open (6 characters in raw_arguments)"),
+    ],
+)
+def test_unusable_arguments_say_where_they_break(raw, status, said):
+    with refused(chunkfold.InvalidToolCall, said) as caught:
+        chunkfold.ToolCall(name="f", raw_arguments=raw, status=status).arguments  # noqa: B018
+    assert "secret" not in str(caught.value)
+
+
+def test_a_frame_that_is_no_json_says_where_it_breaks():
+    (note,) = chunkfold.fold(BODY + b'data: {"a": "x\n\n').diagnostics
+    assert note.detail == "a frame of 8 bytes was skipped: Unterminated string starting at character 6"
+
+
+def test_what_stands_for_an_object_is_named():
+    (note,) = chunkfold.fold(BODY + b"data: 5\n\n").diagnostics
+    assert note.detail == "an int where an object was expected"
+
+
+def test_text_mode_names_the_buffer_too():
+    with refused(TypeError, "or give its .buffer"):
+        chunkfold.fold(io.TextIOWrapper(io.BytesIO(BODY)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source"]
 
 _READ = 64 << 10
+_TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
 
 
 class Opened:
@@ -68,7 +69,7 @@ def open_source(source: Any) -> Opened:
     if response is not None:
         return response
     if isinstance(source, io.TextIOBase) or _is_text_file(source):
-        raise TypeError("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+        raise TypeError(_TEXT_MODE)
     if isinstance(source, io.IOBase):
         return Opened(_read_file(source))
     _refuse_async(source)
@@ -235,7 +236,7 @@ def _read_file(file: Any) -> Iterator[bytes]:
     while True:
         data = read(_READ)
         if isinstance(data, str):
-            raise _WrongUse("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+            raise _WrongUse(_TEXT_MODE)
         if data is None:  # a non-blocking file with nothing to give yet
             continue
         if not data:

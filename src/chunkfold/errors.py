@@ -150,7 +150,23 @@ class InvalidToolCall(ChunkfoldError):
         call = self.call
         size = len(call.raw_arguments)
         many = "1 character" if size == 1 else f"{size} characters"
-        return f"the arguments of {_called(call, quoted=True)} are {call.status} ({many} in raw_arguments)"
+        return (
+            f"the arguments of {_called(call, quoted=True)} are {call.status} ({many} in raw_arguments{_fault(call)})"
+        )
+
+
+def _fault(call: ToolCall) -> str:
+    """Where the arguments are no JSON object: places, never text of them."""
+    if call.status == "open":
+        return ""
+    from chunkfold import _json
+    from chunkfold._wording import described
+
+    try:
+        value = _json.parse_arguments(call.raw_arguments)
+    except ValueError as error:
+        return f"; {error}"
+    return "" if isinstance(value, dict) else f"; {described(value)} where an object was expected"
 
 
 class OutputInvalid(ChunkfoldError):
