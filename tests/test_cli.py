@@ -277,6 +277,15 @@ def test_events_are_lines_that_read_back_to_the_events(run, saved, kind):
 # --native
 
 
+def test_the_events_before_a_limit_read_back_to_the_response(run, saved):
+    body, _ = BODIES["too deep"]
+    with pytest.raises(chunkfold.LimitExceeded) as caught:
+        chunkfold.fold(body)
+    status, out, _ = run("--events", saved(body))
+    assert status == 7
+    assert rebuild([event_from_json(line) for line in out.splitlines()]) == caught.value.response
+
+
 def test_native_is_the_body_that_was_not_streamed_one_a_line(run, saved):
     one, other = saved(GOOD), saved(b"<html>no stream</html>", "page.html")
     status, out, err = run("--native", one, other)
@@ -476,6 +485,11 @@ def test_an_interruption_is_130_and_prints_what_came(form):
         out, err = process.communicate(timeout=20)
         assert process.returncode == 130
         assert b"Traceback" not in err
+        if form == ["--events"]:
+            journal = [event_from_json(line) for line in (seen + out).decode().splitlines()]
+            assert [event.type for event in journal].count("message_stop") == 1
+            response = rebuild(journal)
+            assert (response.text, response.ended, response.truncated) == (TEXT, "cancelled", True)
         if form == ["--json"]:
             record = json.loads(out)
             assert (record["text"], record["ended"], record["truncated"]) == (TEXT, "cancelled", True)

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 from chunkfold import _json
 from chunkfold.cli._calls import Calls
 from chunkfold.events import (
+    ErrorEvent,
     Event,
+    MessageStop,
     PartStart,
     PartUpdate,
     ReasoningDelta,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chunkfold.cli import _File
-    from chunkfold.response import Response
+    from chunkfold.response import Response, StreamError
     from chunkfold.timing import Timing
 
 __all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell"]
@@ -106,8 +108,24 @@ class Body(Show):
 class Events(Show):
     """The events as they are decoded, one JSON object a line."""
 
+    def __init__(self, name: str, *, several: bool) -> None:
+        super().__init__(name, several=several)
+        self._error: StreamError | None = None
+        self._is_over = False
+
     def event(self, event: Event) -> None:
+        if isinstance(event, ErrorEvent):
+            self._error = event.error
+        self._is_over = isinstance(event, MessageStop)
         _out(event.to_json() + "\n")
+
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        if not self._is_over and response.ended is not None:
+            # A limit or an interruption comes from outside of the stream, and the journal is to say so too.
+            if response.error is not None and response.error != self._error:
+                self.event(ErrorEvent(response.error))
+            self.event(MessageStop(response.ended))
+        super().end(response, timing)
 
 
 class Live(Show):
