@@ -10,6 +10,7 @@ from chunkfold import (
     FilePart,
     ImagePart,
     Limits,
+    Policy,
     ReasoningPart,
     RefusalPart,
     StreamAccumulator,
@@ -149,6 +150,20 @@ def test_an_id_and_a_name_that_come_late_are_taken_and_none_erases_nothing():
         CLEAN,
     ).tool_calls
     assert (call.id, call.name, call.type, call.extra) == ("late", "f", "custom", {"signature": "s"})
+
+
+@pytest.mark.parametrize("policy", [None, Policy(id_merge="last", name_merge="last"), Policy(name_merge="first")])
+def test_a_fact_of_a_part_that_is_empty_says_nothing(policy):
+    call, thought = folded(
+        PartStart(0, 0, "tool_call", id="a", name="f"),
+        PartUpdate(0, 0, id="", name="", signature=""),
+        PartStart(0, 1, "reasoning"),
+        PartUpdate(0, 1, signature="s"),
+        PartUpdate(0, 1, signature=""),
+        CLEAN,
+        policy=policy,
+    ).parts
+    assert (call.id, call.name, call.extra, thought.signature) == ("a", "f", {}, "s")
 
 
 def test_a_part_stated_whole_replaces_what_was_gathered_and_keeps_what_it_leaves_unsaid():

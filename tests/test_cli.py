@@ -102,11 +102,24 @@ def run(capfdbinary):
     return run
 
 
+# Whoever runs the tests may have Python write at once, which hides what is never flushed.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+
+
 def command(*words, body=b"", env=None, **options):
     """Run the command as a process."""
     made = subprocess.run(
-        [sys.executable, "-m", "chunkfold", *words], input=body, capture_output=True, env={**os.environ, **(env or {})}, timeout=60, check=False, **options
+        [sys.executable, "-m", "chunkfold", *words], input=body, capture_output=True, env={**ENVIRONMENT, **(env or {})}, timeout=60, check=False, **options
     )  # fmt: skip
+    return made.returncode, made.stdout.decode(), made.stderr.decode()
+
+
+def in_shell(line, *words):
+    """Run a line of the shell, in which `run` is the command and `$1`, `$2`, ... are *words*."""
+    line = f'run() {{ {sys.executable} -m chunkfold "$@"; }}; {line}'
+    made = subprocess.run(
+        ["bash", "-c", line, "-", *words], capture_output=True, env=ENVIRONMENT, timeout=60, check=False
+    )
     return made.returncode, made.stdout.decode(), made.stderr.decode()
 
 
@@ -264,6 +277,15 @@ def test_events_are_lines_that_read_back_to_the_events(run, saved, kind):
 # --native
 
 
+def test_the_events_before_a_limit_read_back_to_the_response(run, saved):
+    body, _ = BODIES["too deep"]
+    with pytest.raises(chunkfold.LimitExceeded) as caught:
+        chunkfold.fold(body)
+    status, out, _ = run("--events", saved(body))
+    assert status == 7
+    assert rebuild([event_from_json(line) for line in out.splitlines()]) == caught.value.response
+
+
 def test_native_is_the_body_that_was_not_streamed_one_a_line(run, saved):
     one, other = saved(GOOD), saved(b"<html>no stream</html>", "page.html")
     status, out, err = run("--native", one, other)
@@ -286,6 +308,12 @@ def test_the_dialect_may_be_named(run, saved):
     record = json.loads(run("--json", "--dialect", "anthropic", name)[1])
     assert record["dialect"] == "anthropic-messages"
     assert "dialect_mismatch" in [note["kind"] for note in record["diagnostics"]]
+
+
+def test_a_dialect_that_is_not_the_one_named_is_said_on_standard_error(run, saved):
+    status, out, err = run("--dialect", "anthropic", saved(GOOD))
+    assert (status, out) == (0, "")
+    assert "! named anthropic-messages, looks like openai-chat\n" in err
 
 
 def test_think_tags_are_split_on_request(run, saved):
@@ -352,8 +380,8 @@ def test_the_installed_command_and_the_module_are_the_same(saved):
     assert (made.returncode, made.stdout.decode()) == command(name)[:2] == (0, TEXT)
 
 
-def started(*words, **options):
-    return subprocess.Popen([sys.executable, "-m", "chunkfold", *words], **options)
+def started(*words, env=ENVIRONMENT, **options):
+    return subprocess.Popen([sys.executable, "-m", "chunkfold", *words], env=env, **options)
 
 
 def read_until(read, wanted, seconds=20):
@@ -385,6 +413,15 @@ def test_text_comes_as_it_arrives():
         assert process.wait(20) == 0
 
 
+def test_events_come_as_they_are_decoded():
+    with started("--events", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdin.write(sse({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": []}))
+        process.stdin.flush()
+        read_until(process.stdout.fileno(), b'"model":"m","dialect":"openai-chat"}\n')
+        process.stdin.close()
+        assert process.wait(20) == 4
+
+
 @pytest.mark.parametrize("form", [[], ["--events"]], ids=["text", "events"])
 def test_a_broken_pipe_is_141_without_a_traceback(form):
     many = chat({"content": "x" * 1000}) * 500 + finish()
@@ -397,11 +434,41 @@ def test_a_broken_pipe_is_141_without_a_traceback(form):
         assert b"Traceback" not in process.stderr.read()
 
 
-def test_a_broken_pipe_of_the_record_is_141(saved):
-    with started("--json", saved(GOOD), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+@pytest.mark.parametrize("form", [["--json"], ["--native"], ["--help"], ["--version"]], ids=" ".join)
+def test_a_broken_pipe_of_what_is_printed_at_the_end_is_141(saved, form):
+    with started(*form, saved(GOOD), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.wait(20) == 141
-        assert b"Traceback" not in process.stderr.read()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--events"], ["--native"], ["--help"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_2_and_said_in_one_line(saved, form):
+    said = "chunkfold: standard output: No space left on device\n"
+    status, _, err = in_shell('run "$@" > /dev/full', *form, saved(GOOD))
+    assert status == 2
+    assert err.endswith(said)
+    assert "Traceback" not in err
+    assert "Exception" not in err
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--version"]], ids=" ".join)
+def test_standard_output_that_is_closed_is_2(saved, form):
+    assert in_shell('run "$@" >&-', *form, saved(GOOD)) == (2, "", "chunkfold: standard output is closed\n")
+
+
+@pytest.mark.parametrize("words", [[], ["-"]], ids=["none", "dash"])
+def test_standard_input_that_is_closed_is_2(words):
+    assert in_shell('run "$@" <&-', "--json", *words) == (2, "", "chunkfold: -: standard input is closed\n")
+
+
+@pytest.mark.parametrize("error", ["2>&-", "2>/dev/full"])
+def test_who_cannot_be_told_the_rest_still_gets_the_answer(saved, error):
+    name = saved(GOOD)
+    assert in_shell(f'run "$@" {error}', name) == (0, TEXT, "")
+    assert in_shell(f'run "$@" {error}', "--stats", name) == (0, TEXT, "")
+    assert in_shell(f'run "$@" {error}', "no such file", name) == (2, TEXT, "")
+    assert in_shell(f'run "$@" {error}', "--no-such-flag")[:2] == (2, "")
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--events"]], ids=["text", "json", "events"])
@@ -418,6 +485,11 @@ def test_an_interruption_is_130_and_prints_what_came(form):
         out, err = process.communicate(timeout=20)
         assert process.returncode == 130
         assert b"Traceback" not in err
+        if form == ["--events"]:
+            journal = [event_from_json(line) for line in (seen + out).decode().splitlines()]
+            assert [event.type for event in journal].count("message_stop") == 1
+            response = rebuild(journal)
+            assert (response.text, response.ended, response.truncated) == (TEXT, "cancelled", True)
         if form == ["--json"]:
             record = json.loads(out)
             assert (record["text"], record["ended"], record["truncated"]) == (TEXT, "cancelled", True)
@@ -443,7 +515,7 @@ class Terminal:
 
     def __init__(self, *words, stdin=None, stdout=True, stderr=True, env=None):
         self.master, slave = pty.openpty()
-        environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        environment = {key: value for key, value in ENVIRONMENT.items() if key != "NO_COLOR"}
         self.process = started(
             *words,
             stdin=slave if stdin is None else subprocess.PIPE,

@@ -357,6 +357,12 @@ def test_an_error_that_is_no_json_has_its_status_and_the_beginning_of_its_text(s
     assert fold(get(f"{server}/503-gzip")).error.message == "busy"
 
 
+@pytest.mark.parametrize("body", [b"", b" \n"])
+def test_an_error_without_a_word_has_its_status_alone(body):
+    error = fold(Requests(404, {}, [body])).error
+    assert (error.status, error.message, error.raw) == (404, None, None)
+
+
 def test_a_connection_that_breaks_is_an_error_of_the_transport(server):
     response = fold(get(f"{server}/cut"))
     assert response.text == "hel"
@@ -603,6 +609,72 @@ def test_fold_tells_an_exception_of_the_source_in_the_response(error):
     assert_transport(fold(breaking(error)), error)
     assert_transport(run(afold(breaking(error))), error)
     assert_transport(run(afold(abreaking(error))), error)
+
+
+class Unopened:
+    """A source that connects when it is iterated over, and cannot."""
+
+    def __init__(self, error):
+        self.error = error
+        self.closed = 0
+
+    def __iter__(self):
+        raise self.error
+
+    def close(self):
+        self.closed += 1
+
+
+class AsyncUnopened(Unopened):
+    __iter__ = None
+
+    def __aiter__(self):
+        raise self.error
+
+
+class Consumed(Requests):
+    """As `requests.Response` whose content was read before: it says so before the first piece is asked for."""
+
+    def iter_content(self, chunk_size=1, decode_unicode=False):
+        raise RuntimeError("The content for this response was already consumed")
+
+
+@pytest.mark.parametrize("error", [OSError("refused"), Boom("boom"), TypeError("theirs")])
+@pytest.mark.parametrize("make", [Unopened, AsyncUnopened])
+def test_a_source_that_cannot_be_begun_is_an_exception_of_the_source(make, error):
+    source = make(error)
+    responses = [run(afold(source)), *([fold(source)] if make is Unopened else [])]
+    for response in responses:
+        assert (response.error.exception, response.error.origin, response.ended) == (error, "transport", "error")
+        assert response.truncated
+    assert source.closed == len(responses)
+
+    done = []
+    events = astream(source, on_done=done.append)
+    with pytest.raises(type(error)) as caught:
+        run(aiterate(events, []))
+    assert caught.value is error
+    assert [response.error.exception for response in done] == [error]
+
+
+def test_a_source_that_cannot_be_begun_raises_where_events_are_asked_for():
+    error = OSError("refused")
+    events = stream(Unopened(error))
+    with pytest.raises(OSError, match="refused") as caught:
+        list(events)
+    assert caught.value is error
+    assert events.response().error.exception is error
+
+
+def test_a_response_that_was_read_before_is_told_of():
+    response = fold(Consumed(200, {}, []))
+    assert "already consumed" in response.error.message
+    assert (response.ended, response.truncated, response.error.origin) == ("error", True, "transport")
+
+
+async def aiterate(events, seen):
+    async for event in events:
+        seen.append(event)
 
 
 @pytest.mark.parametrize("error", [OSError("reset"), Boom("boom"), TypeError("theirs"), chunkfold.ChunkfoldError("theirs")])  # fmt: skip

@@ -18,6 +18,7 @@ ROOT = Path(chunkfold.__file__).parent
 LAYERS = {
     "basis": {
         "_version",
+        "_wording",
         "_json",
         "_at_exit",
         "errors",

@@ -136,6 +136,44 @@ def test_lines_get_their_ends_back(kind):
     assert chunkfold.fold(chunkfold.lines(stripped)) == chunkfold.fold(BODY)
 
 
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_asynchronous_lines_get_their_ends_back_too(kind):
+    closed = []
+
+    async def stripped():
+        try:
+            for line in BODY.split(b"\n")[:-1]:
+                yield line.decode() if kind is str else line
+        finally:
+            closed.append(True)
+
+    assert asyncio.run(chunkfold.afold(chunkfold.lines(stripped()))) == chunkfold.fold(BODY)
+
+    async def leave():
+        async with chunkfold.astream(chunkfold.lines(stripped())) as events:
+            await anext(events)
+
+    closed.clear()
+    asyncio.run(leave())
+    assert closed == [True]
+
+
+def test_leaving_closes_the_lines_beneath():
+    closed = []
+
+    def stripped():
+        try:
+            yield from BODY.split(b"\n")
+        finally:
+            closed.append(True)
+
+    source = stripped()
+    with chunkfold.stream(chunkfold.lines(source)) as events:
+        next(events)
+        assert not closed
+    assert closed == [True]
+
+
 def test_lines_that_have_their_ends_are_left_alone():
     assert b"".join(chunkfold.lines(BODY.splitlines(keepends=True))) == BODY
 

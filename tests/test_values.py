@@ -373,6 +373,14 @@ def test_every_error_is_a_chunkfold_error_and_pickles():
     assert "anthropic-messages" in str(chunkfold.UnknownDialect("x", chunkfold.dialects.names()))
 
 
+class Unmakeable(Exception):
+    """As those of many clients: what it is made of is not what it keeps in `args`."""
+
+    def __init__(self, message, *, response):
+        super().__init__(message)
+        self.response = response
+
+
 def test_the_exception_of_a_source_is_kept_but_is_no_part_of_the_value():
     error = StreamError("OSError", "gone", origin="transport", exception=OSError("gone"))
     assert error == StreamError("OSError", "gone", origin="transport")
@@ -383,9 +391,10 @@ def test_the_exception_of_a_source_is_kept_but_is_no_part_of_the_value():
         def __reduce__(self):
             raise TypeError("no")
 
-    kept = StreamError("Unpicklable", origin="transport", exception=Unpicklable())
-    assert pickle.loads(pickle.dumps(kept)) == kept
-    assert copy.deepcopy(kept) == kept
+    for exception in (Unpicklable(), Unmakeable("gone", response=5)):
+        kept = StreamError(type(exception).__name__, origin="transport", exception=exception)
+        assert pickle.loads(pickle.dumps(kept)) == kept
+        assert copy.deepcopy(kept) == kept
 
 
 # What is output

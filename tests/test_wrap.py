@@ -141,6 +141,23 @@ def test_helpers_of_the_stream_read_past_the_proxy_and_are_heard():
     assert fold.response() == WHOLE
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, bytes.decode])
+def test_bytes_and_text_that_pass_are_folded(kind):
+    body = b"".join(PIECES) + DONE
+    pieces = [kind(body[at : at + 50]) for at in range(0, len(body), 50)]
+    proxy, fold = chunkfold.wrap(iter(pieces))
+    assert list(proxy) == pieces
+    assert fold.error is None
+    assert fold.response() == WHOLE
+
+
+def test_lines_that_pass_without_their_ends_are_told_of():
+    proxy, fold = chunkfold.wrap((b"".join(PIECES) + DONE).split(b"\n"))
+    for _ in proxy:
+        pass
+    assert "line_ends_missing" in [item.kind for item in fold.response().diagnostics]
+
+
 def test_objects_are_folded_where_no_bytes_can_be_heard():
     proxy, fold = chunkfold.wrap(item for item in PAYLOADS)
     assert list(proxy) == PAYLOADS

@@ -130,15 +130,13 @@ def _objection_to(
     """What the policy calls an error. A response that was cancelled is nobody's concern."""
     policy = builder.policy
     reasons = []
-    if empty:
+    if empty and policy.empty_stream != "none":
         if policy.empty_stream == "raise":
             reasons.append("nothing came")
-    elif (
-        policy.missing_finish == "raise"
-        and any(not choice.finishes for choice in builder.choices.values())
-        and not builder.provider_error
-    ):
-        reasons.append("the server never said why it stopped")
+    elif policy.missing_finish == "raise" and not builder.provider_error:
+        choices = builder.choices.values()
+        if not choices or any(not choice.finishes for choice in choices):
+            reasons.append("the server never said why it stopped")
     if unusable:
         reasons.append("unusable tool calls")
     if not reasons or ended == "cancelled":

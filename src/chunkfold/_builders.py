@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 from chunkfold._extras import Fields
 from chunkfold._shown import ShownChoice, ShownResponse
+from chunkfold._wording import given_or
 from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
-from chunkfold.limits import Limits
+from chunkfold.limits import DEFAULT_LIMITS
 from chunkfold.parts import CALLS
-from chunkfold.policy import Policy
+from chunkfold.policy import DEFAULT_POLICY
 from chunkfold.response import Diagnostic
 
 if TYPE_CHECKING:
     from chunkfold.events import PartStart
+    from chunkfold.limits import Limits
     from chunkfold.partial_json import PartialJSON
     from chunkfold.parts import Kind, Part, ToolCallStatus
+    from chunkfold.policy import Policy
     from chunkfold.response import Ended, FinishReason, StreamError, Usage
 
 __all__ = ["DELTA_OF", "MANY", "WITH_DATA", "ChoiceBuilder", "PartBuilder", "ResponseBuilder"]
 
-_LENIENT = Policy()
 MANY = 2048
 """Pieces are joined when there are this many: short strings cost ten times their text in memory."""
 
@@ -356,8 +358,8 @@ class ResponseBuilder:
     )  # fmt: skip
 
     def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
-        self.policy = policy if policy is not None else _LENIENT
-        self.depth = (limits if limits is not None else Limits()).json_depth
+        self.policy = given_or(DEFAULT_POLICY, policy, "policy", "a chunkfold.Policy")
+        self.depth = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits").json_depth
         self.ended: Ended | None = None
         self.error: StreamError | None = None
         self.provider_error = False
@@ -379,7 +381,7 @@ class ResponseBuilder:
     @property
     def is_lenient(self) -> bool:
         """True if nothing is asked for but what is the default."""
-        return self.policy == _LENIENT
+        return self.policy == DEFAULT_POLICY
 
     def show_anew(self) -> None:
         """Forget what snapshots showed; the next one builds everything."""

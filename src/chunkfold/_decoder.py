@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from chunkfold._frames import NOTHING, Frames, unwrapped
 from chunkfold._payloads import HEAD_BYTES, Payloads
 from chunkfold._unfinished import Unfinished
+from chunkfold._wording import described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
 from chunkfold.likeness import Templates, is_slow
 from chunkfold.likeness.deltas import DELTAS
-from chunkfold.limits import Limits
+from chunkfold.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
     from chunkfold.framing.aws_eventstream import EventStreamFramer
+    from chunkfold.limits import Limits
     from chunkfold.response import Ended, StreamError
 
-__all__ = ["END", "Decoder"]
+__all__ = ["END", "Decoder", "not_fed"]
 
 END: Final = object()
 """There are no more pieces."""
@@ -71,7 +73,7 @@ class Decoder:
         cumulative_deltas: bool | None = None,
         limits: Limits | None = None,
     ) -> None:
-        limits = limits if limits is not None else Limits()
+        limits = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits")
         self._limits = limits
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
@@ -125,7 +127,7 @@ class Decoder:
             raise ValueError("feed() after close()")
         if isinstance(data, (bytes, bytearray, memoryview)):
             data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
-            if not data and self._mode == "bytes":
+            if not data:
                 return []
             self._fed = None
             events = self._read_on(data)
@@ -167,7 +169,7 @@ class Decoder:
         """
         if isinstance(data, (bytes, bytearray, memoryview)):
             data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
-            if not data and self._mode == "bytes":
+            if not data:
                 return
             templates = self._templates
             if templates.is_ready and self._framer.reader.idle:  # type: ignore[union-attr]
@@ -419,8 +421,6 @@ class Decoder:
     def _feed_bytes(self, data: bytes) -> None:
         if self._mode != "bytes":
             self._set_mode("bytes")
-        if not data:
-            return
         over = self._count(len(data))
         if over:
             data = data[: len(data) - over]
@@ -565,9 +565,9 @@ class Decoder:
         templates.learn(delta, frame.data, self._read, payload)
 
     def _feed_payload(self, payload: Any) -> None:
+        if not hasattr(payload, "keys") or isinstance(payload, type):
+            raise TypeError(not_fed(payload))
         self._set_mode("payloads")
-        if not hasattr(payload, "keys"):
-            raise TypeError(f"expected bytes or a mapping, got {type(payload).__name__}")
         self._writer.careful = True
         self._hand_on(dict(payload), Frame(b""))
         self._writer.frame += 1
@@ -585,6 +585,12 @@ class Decoder:
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
         return events
+
+
+def not_fed(data: Any) -> str:
+    """What is wrong with feeding *data*."""
+    remedy = ": encode it first, with .encode()" if isinstance(data, str) else ""
+    return f"feed() takes bytes or one payload, not {described(data)}{remedy}"
 
 
 def _one_delta(events: list[Event], start: int) -> Any:

@@ -153,7 +153,7 @@ def _earlier(builder: ResponseBuilder, choice: ChoiceBuilder, event: PartStart) 
 
 def _part_update(builder: ResponseBuilder, event: PartUpdate) -> None:
     part = _at(builder, event)
-    if event.id is not None:
+    if event.id:
         if part.kind == "server_tool_result":
             part.fields["call_id"] = event.id
         elif part.kind in ("reasoning", "refusal", "unknown"):
@@ -161,10 +161,10 @@ def _part_update(builder: ResponseBuilder, event: PartUpdate) -> None:
         elif part.kind not in CALLS or not part.fields.get("id") or builder.policy.id_merge == "last":
             part.fields["id"] = event.id
             builder.choice(event.choice).calls[event.id] = part
-    if event.name is not None:
+    if event.name:
         fields = part.fields if part.kind in CALLS else part.extra
         fields["name"] = merged_name(fields.get("name"), event.name, builder.policy)
-    if event.signature is not None:
+    if event.signature:
         if part.kind in ("text", "reasoning"):
             part.fields["signature"] = event.signature
         else:

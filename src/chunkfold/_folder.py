@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from chunkfold._decoder import Decoder
+from chunkfold._decoder import Decoder, not_fed
 from chunkfold._objects import error_body_of, payload_of
+from chunkfold._wording import described, given_or
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
-from chunkfold.limits import Limits
+from chunkfold.limits import DEFAULT_LIMITS
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from chunkfold._live import Document, Live
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
+    from chunkfold.limits import Limits
     from chunkfold.policy import Policy
     from chunkfold.response import Response
 
@@ -60,7 +62,7 @@ class Folder:
     ) -> None:
         self._live: Live | None = None
         if live_arguments or live_text:
-            depth = (limits if limits is not None else Limits()).json_depth
+            depth = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits").json_depth
             from chunkfold._live import Live
 
             self._live = Live(arguments=live_arguments, text=live_text, documents=False, depth=depth)
@@ -100,11 +102,10 @@ class Folder:
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
-            if data is None:
-                raise TypeError("expected bytes or a payload, got None")
-            data = payload_of(data)
-            if data is None:
+            payload = _payload_fed(data)
+            if payload is None:
                 return []
+            data = payload
         live = self._live
         try:
             if not events and live is None:
@@ -214,10 +215,13 @@ class Folder:
 
         Raises:
             RestoreError: If *data* is not a folder saved by this version of chunkfold, or is damaged.
+            TypeError: If *data* is no bytes at all.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"restore() takes the bytes that save() gave, not {described(data)}")
         from chunkfold._saving import unpack
 
-        state = unpack(data)
+        state = unpack(bytes(data))
         folder = cls.__new__(cls)
         folder._decoder, folder._accumulator = state.decoder, state.accumulator
         folder._response = folder._live = None
@@ -279,6 +283,16 @@ class Folder:
         self._accumulator.observe(ErrorEvent(error))
         self._accumulator.observe(MessageStop("error"))
         self._response = breach.response = self._accumulator.complete()
+
+
+def _payload_fed(item: Any) -> Mapping[str, Any] | None:
+    """The payload that *item* stands for; `None` if it says nothing."""
+    try:
+        if item is not None:
+            return payload_of(item)
+    except TypeError as error:
+        raise TypeError(not_fed(item)) from error
+    raise TypeError(not_fed(item))
 
 
 def transport_error(exception: Exception) -> StreamError:

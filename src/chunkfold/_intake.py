@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._objects import is_noise, payload_of
 from chunkfold._sources import LineWatch
+from chunkfold._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +94,7 @@ class Intake:
             piece = piece.encode("utf-8", "surrogatepass")
         elif not isinstance(piece, (bytes, bytearray, memoryview)):
             if self._has_payloads and is_noise(piece):
-                self._folder.note("payload_not_object", f"a {type(piece).__name__} where an object was expected")
+                self._folder.note("payload_not_object", f"{described(piece)} where an object was expected")
                 return []
             payload = payload_of(piece)
             if payload is None:
@@ -125,7 +126,7 @@ def error_of(opened: Opened, body: bytes) -> StreamError:
     try:
         said: Any = _json.decode(body)[0]
     except ValueError:
-        said = body.decode(errors="replace")[:200]
+        said = body.decode(errors="replace")[:200] if body.strip() else None
     return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
 
 

@@ -43,6 +43,9 @@ class NotJSON(ValueError):
 class TooDeep(ValueError):
     """Arrays and objects nest deeper than allowed. `args[0]` is a lower bound of the depth."""
 
+    def __str__(self) -> str:
+        return f"it nests {self.args[0]} deep" if self.args and self.args[0] else "it nests too deep"
+
 
 def is_deeper(data: bytes | bytearray, than: int) -> bool:
     """True if JSON text nests deeper. Brackets in strings do not count."""
@@ -101,6 +104,10 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
         raise TooDeep(_depth(data)) from None
 
 
+def _where(error: json.JSONDecodeError) -> str:
+    return f"{error.msg.removesuffix(' at')} at character {error.pos}"
+
+
 def _depth(data: bytes) -> int:
     return _rise(b"".join(_brackets(data)))
 
@@ -120,7 +127,7 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
     try:
         value, end = reader.raw_decode(text)
     except json.JSONDecodeError as error:
-        raise NotJSON(f"{error.msg} at character {error.pos}") from None
+        raise NotJSON(_where(error)) from None
     except RecursionError:
         raise TooDeep(_depth(data)) from None
     if end == len(text):
@@ -237,7 +244,7 @@ def parse_arguments(text: str, depth: int | None = 512) -> Any:
     try:
         return json.loads(text, parse_int=_int_any_length, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise NotJSON(f"{error.msg} at character {error.pos}") from None
+        raise NotJSON(_where(error)) from None
     except RecursionError:
         raise TooDeep(depth or 0) from None
 

@@ -7,10 +7,13 @@ that an SDK adds for its own callers (text so far, snapshots) say nothing new an
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
+
+from chunkfold._value import Value
+from chunkfold._wording import described
+from chunkfold.events import Event
 
 __all__ = ["error_body_of", "is_noise", "payload_of"]
 
@@ -21,6 +24,8 @@ _DERIVED = frozenset({"text", "thinking", "citation", "signature", "input_json",
 # google-genai makes a float of the first and together of the second, so that 3 would come out as 3.0.
 _NUMBERS = frozenset({"numberValue", "index"})
 _NAMED = frozenset({"event", "data"})
+# What files, iterators and HTTP responses have, which are sources themselves.
+_OF_SOURCES = ("__next__", "__anext__", "read", "iter_bytes", "iter_content")
 # What google-genai adds to a payload that never was on the wire.
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
 
@@ -46,7 +51,7 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
         return payload_of(data)  # mistralai wraps each payload in an event
     plain = _plain(item)
     if not isinstance(plain, dict):
-        raise TypeError(f"the source gave a {type(item).__name__}; expected bytes, text, payloads or an SDK's objects")
+        raise TypeError(_no_payload(item))
     if plain.keys() == _NAMED and isinstance(plain["data"], dict):
         return plain["data"]  # groq wraps what has a name
     return plain
@@ -86,6 +91,8 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, bytes):
+        import binascii
+
         return binascii.b2a_base64(value, newline=False).decode()  # as it was on the wire
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
@@ -103,6 +110,9 @@ def _fields(item: Any) -> Any:
         named = getattr(item, "__fields_set__", None)
     if named is not None:
         return _pydantic(item, named)
+    if isinstance(item, Value):
+        remedy = ": its place is StreamAccumulator().observe()" if isinstance(item, Event) else ""
+        raise TypeError(f"{_no_payload(item)}, and not what chunkfold has made{remedy}")
     if hasattr(item, "__struct_fields__"):
         return {name: _plain(getattr(item, name)) for name in item.__struct_fields__}
     if callable(getattr(item, "to_dict", None)):
@@ -110,9 +120,13 @@ def _fields(item: Any) -> Any:
     if callable(getattr(item, "isoformat", None)):
         return item.isoformat().replace("+00:00", "Z")
     attributes = getattr(item, "__dict__", None)
-    if attributes is None or kind.__module__ == "builtins":
-        raise TypeError(f"the source gave a {kind.__name__}; expected bytes, text, payloads or an SDK's objects")
+    if attributes is None or kind.__module__ == "builtins" or any(hasattr(item, name) for name in _OF_SOURCES):
+        raise TypeError(_no_payload(item))
     return {name: _plain(held) for name, held in attributes.items() if name[0] != "_" and _is_there(held)}
+
+
+def _no_payload(item: Any) -> str:
+    return f"the source gave {described(item)}; expected bytes, text, payloads or an SDK's objects"
 
 
 def _pydantic(item: Any, named: Any) -> dict[str, Any]:

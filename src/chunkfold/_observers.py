@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._wording import observer
 from chunkfold.events import PartStart, PartStop, ReasoningDelta, TextDelta, UsageUpdate
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from chunkfold.response import Response, Usage
 
 __all__ = ["Observers", "report"]
+
+
+_NAMES = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
 
 
 def report(name: str) -> None:
@@ -44,8 +48,15 @@ class Observers:
 
     @classmethod
     def of(cls, *callbacks: Any) -> Observers | None:
-        """The observers, or `None` if there are none, which costs nothing."""
-        return cls(*callbacks) if any(callbacks) else None
+        """
+        The observers, or `None` if there are none, which costs nothing.
+
+        Raises:
+            TypeError: If one cannot be called back.
+        """
+        for name, callback in zip(_NAMES, callbacks, strict=True):
+            observer(name, callback)
+        return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 
     def hear(self, events: list[Event], snapshot: Callable[[], Response]) -> None:
         """Tell what *events*, already folded, say about choice 0."""

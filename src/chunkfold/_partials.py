@@ -49,7 +49,7 @@ def shape_of(cls: type) -> Shape:
     Raises:
         TypeError: If it is something else.
     """
-    shape = _SHAPES.get(cls)
+    shape = _SHAPES.get(cls) if isinstance(cls, type) else None
     if shape is None:
         shape = _SHAPES[cls] = _shape(cls)
     return shape

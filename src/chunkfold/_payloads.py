@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json, dialects
+from chunkfold._wording import described
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._words import is_ping
 from chunkfold.events import ErrorEvent
@@ -86,7 +87,7 @@ class Payloads:
             self._writer.ping()
         elif payload is not None:
             self.noise = True
-            self._writer.diagnose("payload_not_object", f"a {type(payload).__name__} where an object was expected")
+            self._writer.diagnose("payload_not_object", f"{described(payload)} where an object was expected")
 
     def too_deep(self) -> None:
         """The dialect could not follow a payload to its end."""

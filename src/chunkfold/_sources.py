@@ -10,9 +10,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from chunkfold._sdk_streams import unread_stream
+from chunkfold._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source"]
 
 _READ = 64 << 10
+_TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
 
 
 class Opened:
@@ -67,7 +69,7 @@ def open_source(source: Any) -> Opened:
     if response is not None:
         return response
     if isinstance(source, io.TextIOBase) or _is_text_file(source):
-        raise TypeError("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+        raise TypeError(_TEXT_MODE)
     if isinstance(source, io.IOBase):
         return Opened(_read_file(source))
     _refuse_async(source)
@@ -76,12 +78,14 @@ def open_source(source: Any) -> Opened:
         if beneath is not None:
             read = beneath.iter_bytes() if hasattr(beneath, "iter_bytes") else _urllib3_pieces(beneath)
             return Opened(read, _closer(source))
-        pieces = iter(source)
+        pieces = _begun(source.__iter__)
         return Opened(pieces, _closer(source) or _closer(pieces))
     if callable(getattr(source, "read", None)):
         return Opened(_read_file(source))
+    if callable(source) and not isinstance(source, type):
+        raise TypeError(f"cannot fold {described(source)}: call it and fold what it gives")
     raise TypeError(
-        f"cannot fold a {type(source).__name__}: give bytes, a path, a binary file, a response, or an iterable of these"
+        f"cannot fold {described(source)}: give bytes, a path, a binary file, a response, or an iterable of these"
     )
 
 
@@ -94,21 +98,88 @@ def open_async_source(source: Any) -> Opened:
         return response
     if isinstance(source, AsyncIterable):
         beneath = unread_stream(source)
-        pieces = source.__aiter__() if beneath is None else beneath.aiter_bytes()
+        pieces = _begun(source.__aiter__) if beneath is None else beneath.aiter_bytes()
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
         return Opened(pieces, close)
     return open_source(source)
 
 
-def lines(iterable: Iterable[bytes] | Iterable[str]) -> Iterator[bytes]:
+def _begun(begin: Callable[[], Any]) -> Any:
+    """The pieces that *begin* gives. What it raises is an exception of the source, as one of the first piece is."""
+    try:
+        return begin()
+    except Exception as error:  # noqa: BLE001 - whoever reads the pieces meets it
+        return _raising(error)
+
+
+def _raising(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
+
+
+@overload
+def lines(iterable: Iterable[bytes] | Iterable[str]) -> Iterator[bytes]: ...
+
+
+@overload
+def lines(iterable: AsyncIterable[bytes] | AsyncIterable[str]) -> AsyncIterator[bytes]: ...
+
+
+def lines(iterable: Any) -> Any:
     """
     Give lines their ends back: for `iter_lines()` of requests and httpx and for other iterators that strip them.
 
-    Server-sent events end at a blank line, so without line ends they cannot be told apart.
+    Server-sent events end at a blank line, so without line ends they cannot be told apart. Of asynchronous lines, such
+    as `aiter_lines()` gives, an asynchronous iterator is made.
+
+    Raises:
+        TypeError: If *iterable* is content, or nothing to iterate over.
     """
-    for line in iterable:
-        data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else bytes(line)
-        yield data if data.endswith((b"\n", b"\r")) else data + b"\n"
+    if not isinstance(iterable, (str, bytes, bytearray, memoryview)):
+        if isinstance(iterable, Iterable):
+            return _with_ends(iterable)
+        if isinstance(iterable, AsyncIterable):
+            return _AsyncLines(iterable)
+    raise TypeError(f"lines() takes an iterable of lines, not {described(iterable)}")
+
+
+def _with_ends(iterable: Iterable[Any]) -> Iterator[bytes]:
+    pieces = iter(iterable)
+    try:
+        for line in pieces:
+            yield _with_end(line)
+    finally:
+        close = _closer(pieces)
+        if close is not None:
+            close()
+
+
+def _with_end(line: Any) -> bytes:
+    if isinstance(line, str):
+        data = line.encode("utf-8", "surrogatepass")
+    elif isinstance(line, (bytes, bytearray, memoryview)):
+        data = bytes(line)
+    else:
+        raise _WrongUse(f"lines() takes lines of bytes or text, not {described(line)}")
+    return data if data.endswith((b"\n", b"\r")) else data + b"\n"
+
+
+class _AsyncLines:
+    """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
+
+    def __init__(self, iterable: AsyncIterable[Any]) -> None:
+        self._lines = iterable.__aiter__()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        return _with_end(await self._lines.__anext__())
+
+    async def aclose(self) -> None:
+        close = getattr(self._lines, "aclose", None)
+        if close is not None:
+            await close()
 
 
 class LineWatch:
@@ -165,7 +236,7 @@ def _read_file(file: Any) -> Iterator[bytes]:
     while True:
         data = read(_READ)
         if isinstance(data, str):
-            raise _WrongUse("a file in text mode cannot be folded exactly; open it with mode 'rb'")
+            raise _WrongUse(_TEXT_MODE)
         if data is None:  # a non-blocking file with nothing to give yet
             continue
         if not data:
@@ -192,7 +263,7 @@ def _http_response(source: Any) -> Opened | None:
     if callable(getattr(source, "iter_bytes", None)):  # httpx
         if _is_async_httpx(source):
             raise TypeError("this response is of an asynchronous client: use afold() or astream()")
-        return Opened(source.iter_bytes(), _closer(source), **facts)
+        return Opened(_begun(source.iter_bytes), _closer(source), **facts)
     if callable(getattr(source, "iter_content", None)):  # requests
         return Opened(_requests_pieces(source), _closer(source), **facts)
     if callable(getattr(source, "stream", None)):  # urllib3
@@ -215,11 +286,11 @@ def _async_http_response(source: Any) -> Opened | None:
     if isinstance(status, int) and callable(getattr(source, "aiter_bytes", None)):
         if not _is_async_httpx(source):
             return None
-        return Opened(source.aiter_bytes(), source.aclose, status=status, retry_after=retry_after)
+        return Opened(_begun(source.aiter_bytes), source.aclose, status=status, retry_after=retry_after)
     content: Any = getattr(source, "content", None)
     status = getattr(source, "status", None)
     if isinstance(status, int) and hasattr(content, "iter_any"):
-        return Opened(content.iter_any(), _closer(source), status=status, retry_after=retry_after)
+        return Opened(_begun(content.iter_any), _closer(source), status=status, retry_after=retry_after)
     return None
 
 
@@ -233,7 +304,7 @@ def _requests_pieces(source: Any) -> Iterator[bytes]:
     raw = getattr(source, "raw", None)
     if raw is not None and callable(getattr(raw, "stream", None)) and getattr(source, "_content", None) is False:
         return _urllib3_pieces(raw)
-    pieces: Iterator[bytes] = source.iter_content(_READ)
+    pieces: Iterator[bytes] = _begun(lambda: source.iter_content(_READ))
     return pieces
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import _json
 
-__all__ = ["Value", "listed", "read_json", "word"]
+__all__ = ["Value", "hints_of", "listed", "read_json", "word"]
 
 # Fields whose value may stand in a log line. All others are shown as a size.
 _FACTS = frozenset(
@@ -22,8 +22,9 @@ _FACTS = frozenset(
         "id", "name", "call_id", "index", "choice", "type", "kind", "tool_type", "status", "server_side", "role",
         "model", "created", "dialect", "vendor", "ended", "truncated", "reason", "native", "finish_reason",
         "native_finish_reason", "media_type", "phase", "redacted", "summary", "is_error", "final", "code", "origin",
-        "retryable", "retry_after", "frame", "detail", "from_part", "path", "input_tokens", "output_tokens",
-        "total_tokens", "cached_input_tokens", "cache_write_input_tokens", "reasoning_tokens", "usage", "error",
+        "retryable", "retry_after", "frame", "detail", "from_part", "path", "first_output_kind",
+        "input_tokens", "output_tokens", "total_tokens", "cached_input_tokens",
+        "cache_write_input_tokens", "reasoning_tokens", "usage", "error",
     }
 )  # fmt: skip
 _FACT_LENGTH = 80
@@ -36,6 +37,8 @@ class Value(msgspec.Struct, frozen=True, gc=True):
 
     # The name under which the written form says what it is ("kind" for parts, "type" for events).
     _tag_name: ClassVar[str] = ""
+    # The fields are settings, which may all stand in a log line.
+    _shows_all: ClassVar[bool] = False
     # Readers of the fields that hold other values.
     _nested: ClassVar[dict[str, Any]] = {}
 
@@ -64,7 +67,11 @@ class Value(msgspec.Struct, frozen=True, gc=True):
         """
         if not isinstance(data, dict):
             raise ValueError(f"{cls.__name__}: expected an object, got {type(data).__name__}")  # noqa: TRY004
-        hints = _hints(cls)
+        hints = hints_of(cls)
+        tag = cls._tag_name
+        told = getattr(cls, tag) if tag in data and tag not in hints else None
+        if isinstance(told, str) and data[tag] != told:
+            raise ValueError(f"{cls.__name__}.{tag}: {data[tag]!r} is not {told!r}")
         fields: dict[str, Any] = {}
         for name, value in data.items():
             if name == cls._tag_name and name not in hints:
@@ -80,7 +87,6 @@ class Value(msgspec.Struct, frozen=True, gc=True):
             made = cls(**fields)
         except TypeError as error:
             raise ValueError(f"{cls.__name__}: {error}") from None
-        tag = cls._tag_name
         if tag in data and tag not in hints and data[tag] != getattr(made, tag):
             raise ValueError(f"{cls.__name__}.{tag}: {data[tag]!r} is not {getattr(made, tag)!r}")
         return made
@@ -101,7 +107,7 @@ class Value(msgspec.Struct, frozen=True, gc=True):
             value = getattr(self, name)
             if value is default or (not isinstance(value, Value) and value == default):
                 continue
-            shown.append(f"{name}={_size_of(value) if name not in _FACTS else _fact(value)}")
+            shown.append(f"{name}={_fact(value) if name in _FACTS or self._shows_all else _size_of(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -139,7 +145,8 @@ def _defaults(cls: type[Value]) -> tuple[Any, ...]:
     return found
 
 
-def _hints(cls: type[Value]) -> dict[str, Any]:
+def hints_of(cls: type[Value]) -> dict[str, Any]:
+    """The types of the fields of a value."""
     found = _HINTS.get(cls)
     if found is None:
         import chunkfold.events

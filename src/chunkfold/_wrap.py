@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
 from chunkfold._folder import Folder
+from chunkfold._intake import Intake
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
+from chunkfold._wording import described, observer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["WrappedFold", "wrap"]
 
 
+_DATA = (bytes, bytearray, memoryview, str)
 # Reads that are kept until somebody looks: many together cost a fraction of what they cost one by one.
 _READS = 64
 
@@ -35,6 +38,7 @@ class WrappedFold:
 
     def __init__(self, folder: Folder, on_done: Callable[[Response], object] | None) -> None:
         self._folder = folder
+        self._intake = Intake(folder)
         self._on_done = on_done
         self._over = False
         # Bytes have come, so that the objects made of them say nothing new.
@@ -62,13 +66,14 @@ class WrappedFold:
                 self._catch_up()
 
     def _hear_object(self, item: Any) -> None:
-        try:
-            payload = payload_of(item)
-        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
-            self._error = self._error or error
+        if self._over or self._error is not None:
             return
-        if payload is not None:
-            self._feed(payload)
+        try:
+            piece = item if isinstance(item, _DATA) else payload_of(item)
+            if piece is not None:
+                self._intake.feed(piece, events=False)
+        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
+            self._error = error
 
     def _catch_up(self) -> None:
         if self._reads:
@@ -96,6 +101,8 @@ class WrappedFold:
         self._catch_up()
         self._over = True
         forget(self)
+        if error is None:
+            self._intake.end()
         try:
             response = self._folder.close(None if self._is_the_sdks_own(error) else error)
         except Exception as fault:  # noqa: BLE001 - as above
@@ -135,7 +142,7 @@ def wrap(
 
     Args:
         vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from; or what the SDK gives for use
-            in `with` or `async with`, such as `client.messages.stream(...)`.
+            in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too.
         dialect: The name of the wire dialect, or `auto` to find it out.
         on_done: Called once with the complete response, on every way out.
         split_think_tags: As in `fold`.
@@ -148,6 +155,7 @@ def wrap(
         UnknownDialect: If no dialect has that name.
     """
     kind = _kind_of(vendor_stream)
+    observer("on_done", on_done)
     folder = Folder(
         dialect,
         split_think_tags=split_think_tags,
@@ -171,7 +179,7 @@ def _kind_of(stream: Any) -> type[_Base]:
     for names, kind in _KINDS.items():
         if all(hasattr(stream, name) for name in names):
             return kind
-    raise TypeError(f"cannot wrap a {type(stream).__name__}: it is no stream")
+    raise TypeError(f"cannot wrap {described(stream)}: it is no stream")
 
 
 # Listening to the bytes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from chunkfold._assembly import as_it_stands, judged, judged_part
 from chunkfold._builders import ResponseBuilder
 from chunkfold._effects import HANDLERS, take_delta
+from chunkfold._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,11 +47,15 @@ class StreamAccumulator:
 
         Raises:
             ValueError: After `finalize`.
+            TypeError: If it is no event.
         """
         if self._response is not None:
             raise ValueError("observe() after finalize()")
         builder = self._builder
-        handle = HANDLERS[type(event)]
+        try:
+            handle = HANDLERS[type(event)]
+        except KeyError:
+            raise TypeError(f"observe() takes an event, not {described(event)}") from None
         if handle is not take_delta:
             builder.shown.stale = True
         handle(builder, event)

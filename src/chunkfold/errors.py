@@ -103,12 +103,26 @@ class IncompleteResponse(ChunkfoldError):
     def __str__(self) -> str:
         response = self.response
         if response.error is not None:
-            return f"the stream ended in an error: {response.error.type}: {response.error.message}"
+            return f"the stream ended in an error{_told(response.error)}"
         if response.truncated:
             return "the stream was cut before the server said that it was done"
         calls = [call for choice in response.choices for call in choice.tool_calls]
-        bad = [call.name or call.id for call in calls if not call.is_usable]
+        bad = ", ".join(f"{_called(call)} ({call.status})" for call in calls if not call.is_usable)
         return f"unusable tool calls: {bad}"
+
+
+def _called(call: ToolCall, *, quoted: bool = False) -> str:
+    name = call.name or call.id
+    if not name:
+        return "a call without a name"
+    return repr(name) if quoted else name
+
+
+def _told(error: StreamError) -> str:
+    """What is known of an error, the most telling first."""
+    status = f"HTTP status {error.status}" if error.status is not None else None
+    said = [str(word) for word in (error.type or error.code, error.message or status) if word is not None]
+    return f": {': '.join(said)}" if said else " of which nothing is said"
 
 
 class PolicyError(ChunkfoldError):
@@ -121,7 +135,7 @@ class PolicyError(ChunkfoldError):
         self.reason = reason
 
     def __str__(self) -> str:
-        names = ", ".join(str(call.name or call.id) for call in self.calls)
+        names = ", ".join(_called(call) for call in self.calls)
         return f"{self.reason}: {names}" if names else self.reason
 
 
@@ -135,7 +149,24 @@ class InvalidToolCall(ChunkfoldError):
     def __str__(self) -> str:
         call = self.call
         size = len(call.raw_arguments)
-        return f"the arguments of {call.name or call.id!r} are {call.status} ({size} characters in raw_arguments)"
+        many = "1 character" if size == 1 else f"{size} characters"
+        return (
+            f"the arguments of {_called(call, quoted=True)} are {call.status} ({many} in raw_arguments{_fault(call)})"
+        )
+
+
+def _fault(call: ToolCall) -> str:
+    """Where the arguments are no JSON object: places, never text of them."""
+    if call.status == "open":
+        return ""
+    from chunkfold import _json
+    from chunkfold._wording import described
+
+    try:
+        value = _json.parse_arguments(call.raw_arguments)
+    except ValueError as error:
+        return f"; {error}"
+    return "" if isinstance(value, dict) else f"; {described(value)} where an object was expected"
 
 
 class OutputInvalid(ChunkfoldError):

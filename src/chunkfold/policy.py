@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
-from chunkfold._value import Value
+from chunkfold._value import Value, hints_of
 
-__all__ = ["Policy"]
+__all__ = ["DEFAULT_POLICY", "Policy"]
 
 
 class Policy(Value, frozen=True):
@@ -17,7 +17,13 @@ class Policy(Value, frozen=True):
     A policy is read when the response is built and on rare events (a start, a stop, a repeat, an orphan), never for a
     delta to an open part. Where it takes parts away or sorts them, their position in `parts` is no longer the `index`
     of their events.
+
+    Raises:
+        ValueError: If a field is none of its words; the message names them.
+        TypeError: If `infer_finish` is no bool or `id_seed` no text.
     """
+
+    _shows_all: ClassVar[bool] = True
 
     unusable_arguments: Literal["tag", "drop", "raise", "null", "start", "repair"] = "tag"
     """
@@ -135,3 +141,20 @@ class Policy(Value, frozen=True):
 
     choices: Literal["all", "first"] = "all"
     """`first` keeps choice 0 only: other candidates, which were paid for, are lost."""
+
+    def __post_init__(self) -> None:
+        for name, default in zip(self.__struct_fields__, self.__struct_defaults__, strict=True):
+            value = getattr(self, name)
+            if value is not default:
+                self._check(name, value)
+
+    def _check(self, name: str, value: object) -> None:
+        hint = hints_of(type(self))[name]
+        words = get_args(hint)
+        if words and value not in words:
+            raise ValueError(f"Policy.{name}: {value!r} is none of {', '.join(words)}")
+        if not words and type(value) is not hint:
+            raise TypeError(f"Policy.{name}: expected a {hint.__name__}, got {value!r}")
+
+
+DEFAULT_POLICY = Policy()

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._value import Value, listed
+from chunkfold._wording import described
 from chunkfold.errors import IncompleteResponse
 from chunkfold.parts import (
     Part,
@@ -124,12 +125,12 @@ class StreamError(Value, frozen=True, eq=False):
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "exception")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without an exception that does not pickle."""
+        """Pickle without an exception that does not pickle, or cannot be made again of what it pickles to."""
         import pickle
 
         exception = self.exception
         try:
-            pickle.dumps(exception)
+            pickle.loads(pickle.dumps(exception))  # noqa: S301 - our own object
         except Exception:  # noqa: BLE001 - a foreign exception may fail in any way
             exception = None
         return type(self), (*self._key(), exception)
@@ -453,6 +454,8 @@ class Response(Value, frozen=True):
             TypeError: If *body* is no object.
             UnknownDialect: If no dialect has that name.
         """
+        if body is None or isinstance(body, (bytes, bytearray, memoryview, str, int, float, list, tuple)):
+            raise TypeError(f"from_native() takes the decoded body, a mapping, not {described(body)}")
         from chunkfold._folder import Folder
 
         folder = Folder(dialect)

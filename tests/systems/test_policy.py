@@ -192,6 +192,16 @@ def test_an_empty_stream_that_raises():
     assert objection(Policy(empty_stream="raise"), T("x")) is None
 
 
+def test_an_empty_stream_is_judged_by_the_missing_finish_unless_it_is_judged_itself():
+    said = "the server never said why it stopped"
+    assert objection(Policy(missing_finish="raise")).reason == said
+    assert objection(Policy(missing_finish="raise"), ended="clean").reason == said
+    assert objection(Policy(missing_finish="raise"), ended="cancelled") is None
+    assert objection(Policy(missing_finish="raise", empty_stream="raise")).reason == "nothing came"
+    for how in ("stop", "error"):
+        assert objection(Policy(missing_finish="raise", empty_stream=how)) is None
+
+
 # Reasoning
 
 

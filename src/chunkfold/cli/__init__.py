@@ -8,10 +8,11 @@ is shown while a stream runs is in `_show.py`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from chunkfold import __version__
 from chunkfold.errors import ChunkfoldError, LimitExceeded, UnknownDialect
@@ -44,17 +45,24 @@ error; 6 not a stream; 7 a limit was hit; 130 interrupted; 141 broken pipe. With
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with *argv* (default: the process's own arguments) and return its exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    verb = words.pop(0) if words and words[0] in VERBS else "fold"
-    try:
-        return VERBS[verb](words)
-    except BrokenPipeError:
-        # Nobody reads any more. Standard output is replaced so that the interpreter does not complain at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except ChunkfoldError as error:
-        _complain(str(error))
+    if sys.stderr is None:  # closed
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for as long as the process lives
+    if sys.stdout is None:
+        _complain("standard output is closed")
         return USAGE
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads any more
+        _give_up(sys.stdout)
+        _give_up(sys.stderr)
+        return BROKEN_PIPE
+    except OSError as error:
+        _give_up(sys.stdout)
+        _complain(f"standard output: {error.strerror or error}")
+        return USAGE
+    return status
 
 
 def status_of(response: Response) -> int:
@@ -69,6 +77,18 @@ def status_of(response: Response) -> int:
     if response.truncated or error is not None or not response.choices:
         return TRUNCATED
     return LENGTH if response.finish_reason == "length" else OK
+
+
+def _run(words: list[str]) -> int:
+    """Do what *words* say; the exit status."""
+    verb = words.pop(0) if words and words[0] in VERBS else "fold"
+    try:
+        return VERBS[verb](words)
+    except ChunkfoldError as error:
+        _complain(str(error))
+        return USAGE
+    except SystemExit as leaving:  # of argparse, which has printed the help or what is wrong
+        return leaving.code if isinstance(leaving.code, int) else OK
 
 
 def _fold(words: list[str]) -> int:
@@ -142,6 +162,8 @@ def _follow(events: Stream, show: Show, name: str) -> int:
 def _open(name: str) -> _File:
     if name != "-":
         return _File(open(name, "rb", buffering=0), os.path.getsize(name))  # noqa: PTH123, PTH202
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
     if sys.stdin.isatty():
         _complain("waiting for a stream on standard input, as from: curl -N ... | chunkfold")
     return _File(sys.stdin.buffer, None)
@@ -188,9 +210,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _complain(message: str) -> None:
-    from chunkfold.cli._show import harmless
+    from chunkfold.cli._show import harmless, tell
 
-    print(f"chunkfold: {harmless(message, sys.stderr)}", file=sys.stderr)
+    tell(f"chunkfold: {harmless(message, sys.stderr)}\n")
+
+
+def _give_up(file: TextIO) -> None:
+    from chunkfold.cli._show import silence
+
+    with contextlib.suppress(OSError, ValueError):
+        file.flush()
+    silence(file)
 
 
 VERBS: dict[str, Callable[[list[str]], int]] = {"fold": _fold}

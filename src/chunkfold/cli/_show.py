@@ -6,6 +6,7 @@ Standard output gets what was asked for and nothing else; all about it goes to s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 from chunkfold import _json
 from chunkfold.cli._calls import Calls
 from chunkfold.events import (
+    ErrorEvent,
     Event,
+    MessageStop,
     PartStart,
     PartUpdate,
     ReasoningDelta,
@@ -27,13 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chunkfold.cli import _File
-    from chunkfold.response import Response
+    from chunkfold.response import Response, StreamError
     from chunkfold.timing import Timing
 
-__all__ = ["Body", "Events", "Live", "Record", "Show"]
+__all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell"]
 
 _READ = 64 << 10
 _LONG = 1 << 20
+# Diagnostics that explain why there is no text.
+_TOLD = frozenset({"dialect_mismatch", "held_too_much"})
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -64,9 +69,9 @@ class Show:
             yield data
             done += len(data)
             if bar:
-                print(f"\r{self.name}: {100 * done // size} %", end="", file=sys.stderr, flush=True)
+                tell(f"\r{self.name}: {100 * done // size} %")
         if bar:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            tell("\r\x1b[K")
 
     def event(self, event: Event) -> None:
         """Show one event."""
@@ -74,7 +79,7 @@ class Show:
     def end(self, response: Response, timing: Timing | None = None) -> None:
         """Show the response, and when it came if that was asked for."""
         if timing is not None:
-            _write(sys.stderr, "".join(f"stats: {line}\n" for line in timing.lines()))
+            tell("".join(f"stats: {line}\n" for line in timing.lines()))
 
 
 class Record(Show):
@@ -94,7 +99,7 @@ class Body(Show):
         try:
             body = response.to_native()
         except ValueError as error:
-            _write(sys.stderr, f"{harmless(self.name, sys.stderr)}: {error}\n")
+            tell(f"{harmless(self.name, sys.stderr)}: {error}\n")
             body = None
         _out(_json.encode(body) + "\n")
         super().end(response, timing)
@@ -103,8 +108,24 @@ class Body(Show):
 class Events(Show):
     """The events as they are decoded, one JSON object a line."""
 
+    def __init__(self, name: str, *, several: bool) -> None:
+        super().__init__(name, several=several)
+        self._error: StreamError | None = None
+        self._is_over = False
+
     def event(self, event: Event) -> None:
+        if isinstance(event, ErrorEvent):
+            self._error = event.error
+        self._is_over = isinstance(event, MessageStop)
         _out(event.to_json() + "\n")
+
+    def end(self, response: Response, timing: Timing | None = None) -> None:
+        if not self._is_over and response.ended is not None:
+            # A limit or an interruption comes from outside of the stream, and the journal is to say so too.
+            if response.error is not None and response.error != self._error:
+                self.event(ErrorEvent(response.error))
+            self.event(MessageStop(response.ended))
+        super().end(response, timing)
 
 
 class Live(Show):
@@ -161,6 +182,9 @@ class Live(Show):
         for call in response.tool_calls:
             if not call.is_usable:
                 self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
+        for diagnostic in response.diagnostics:
+            if diagnostic.kind in _TOLD:
+                self._note(f"! {diagnostic.detail}")
         if response.error is not None:
             error = response.error
             told = [str(word) for word in (error.type or error.code, error.message) if word]
@@ -187,7 +211,6 @@ class Live(Show):
         if self._open_line:
             self._err("\n")
         _out(text.translate(_HARMLESS) if self._to_person else text)
-        sys.stdout.flush()
         self._last_text = text
 
     def _aside(self, text: str) -> None:
@@ -209,7 +232,6 @@ class Live(Show):
             self._err("\n")
         if self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
-            sys.stdout.flush()
         self._last_text = ""
         self._err(text)
         self._in_call = True
@@ -220,13 +242,11 @@ class Live(Show):
         if self._to_person and self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
             self._last_text = "\n"
-        sys.stdout.flush()
         self._err(line + "\n")
 
     def _err(self, text: str) -> None:
         shown = text.translate(_HARMLESS) if sys.stderr.isatty() else text
-        _write(sys.stderr, f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
-        sys.stderr.flush()
+        tell(f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
         self._open_line = not text.endswith("\n")
 
 
@@ -234,14 +254,31 @@ def _number(count: int | None) -> str:
     return "?" if count is None else str(count)
 
 
+def tell(text: str) -> None:
+    """Write to standard error. If nothing can be written there, what goes to standard output is worth having still."""
+    try:
+        _write(sys.stderr, text)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(file: TextIO) -> None:
+    """Let what is written to *file* go nowhere, so that the interpreter does not complain at its exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+
+
 def _out(text: str) -> None:
     _write(sys.stdout, text)
 
 
 def _write(file: TextIO, text: str) -> None:
-    """Write as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
+    """Write, at once, as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
     if not file.isatty() and hasattr(file, "buffer"):
         file.flush()
         file.buffer.write(text.encode("utf-8", "backslashreplace"))
-        return
-    file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
+    else:
+        file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
+    file.flush()

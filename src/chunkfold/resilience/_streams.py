@@ -9,12 +9,13 @@ from chunkfold._intake import next_of
 from chunkfold._observers import Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText
+from chunkfold._wording import checked, described, observer
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import CLOSE, END, OVERDUE, READ, Admit, Connect, Course, Failed, Open
 from chunkfold.resilience._failures import headers_of
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
-from chunkfold.resilience._settings import RateLimitRetry, Retry, fallbacks
+from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from chunkfold.policy import Policy
     from chunkfold.resilience._limiters import Limiter
     from chunkfold.resilience._sequence import ResumePoint
-    from chunkfold.resilience._settings import Attempt, Timeouts
+    from chunkfold.resilience._settings import Attempt
     from chunkfold.response import Response, Usage
 
 __all__ = ["AsyncResilientStream", "ResilientStream", "astream", "stream"]
@@ -155,12 +156,20 @@ def astream(
     return AsyncResilientStream(course)
 
 
+_SETTINGS: dict[str, type[Any]] = {"timeouts": Timeouts, "retry": Retry, "rate_limits": RateLimitRetry}
 _OPTIONS = ("split_think_tags", "cumulative_deltas", "limits", "policy", "live_arguments", "live_text")
 
 
 def _course(given: dict[str, Any]) -> Course:
     """The course that the arguments of `stream` and `astream` ask for."""
     names = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
+    if not callable(given["connect"]):
+        raise TypeError(f"connect must be a function that opens a fresh source, not {described(given['connect'])}")
+    for name, kind in _SETTINGS.items():
+        if given[name] is not None:
+            checked(kind, given[name], name, f"a resilience.{kind.__name__}")
+    for name in ("on_attempt", "on_retry", "on_fallback"):
+        observer(name, given[name])
     return Course(
         given["connect"],
         given["dialect"],

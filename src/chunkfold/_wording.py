@@ -1,0 +1,64 @@
+"""How what a caller gave by mistake is named in an error, and the checks of options that many doors share."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+__all__ = ["checked", "described", "given_or", "observer"]
+
+T = TypeVar("T", bound=Struct)
+
+_VOWELS = tuple("aeiouAEIOU")
+# Of code objects: made by `async def`, with or without a `yield`.
+_IS_ASYNC = 0x80 | 0x200
+
+
+def described(given: Any) -> str:
+    """What *given* is, for "... expected, not ...": an int, a list, the class Policy."""
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    name = type(given).__name__
+    return f"{'an' if name.startswith(_VOWELS) else 'a'} {name}"
+
+
+def given_or(default: T, given: Any, name: str, wanted: str) -> T:
+    """
+    *given*, or *default* for `None`.
+
+    Raises:
+        TypeError: If it is not of the class of *default*. *name* is the option, *wanted* what it wants to be.
+    """
+    if given is None:
+        return default
+    return checked(type(default), given, name, wanted)
+
+
+def checked(kind: type[T], given: Any, name: str, wanted: str) -> T:
+    """
+    *given*, which is to be of that kind, or at least to have its first field.
+
+    Raises:
+        TypeError: If it is not.
+    """
+    if isinstance(given, kind) or (not isinstance(given, type) and hasattr(given, kind.__struct_fields__[0])):
+        return given
+    raise TypeError(f"{name} must be {wanted} or None, not {described(given)}")
+
+
+def observer(name: str, given: Any) -> None:
+    """
+    See that *given* can be called back.
+
+    Raises:
+        TypeError: If it cannot, or is a coroutine function.
+    """
+    if given is None:
+        return
+    if not callable(given):
+        raise TypeError(f"{name} must be a function or None, not {described(given)}")
+    if getattr(getattr(given, "__code__", None), "co_flags", 0) & _IS_ASYNC:
+        raise TypeError(f"{name} must be a plain function: nobody would await it")
