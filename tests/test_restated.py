@@ -135,7 +135,6 @@ def test_a_text_told_again_is_not_made_again(monkeypatch):
         return value
 
     monkeypatch.setattr(_restated, "read", spy)
-    monkeypatch.setattr("chunkfold._frames.read_restated", spy)
     assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
     assert seen == [True] * 3
     monkeypatch.setattr(likeness, "_IS_SLOW", True)
