@@ -14,7 +14,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_reasoning
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
@@ -23,7 +23,6 @@ from chunkfold.dialects._words import choice_index, says_nothing, whole_number, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
@@ -66,10 +65,6 @@ _TELLING = frozenset({*_VENDORS, "provider"})
 # Fields that may tell an error, or hold what is elsewhere a field of the payload.
 _ODD = frozenset({"error", "errors", "base_resp", "x_groq", *SAYING})
 
-# Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
-_OTHER_REASONING = frozenset(_REASONING[1:])
-
 
 class OpenAIChat(Dialect):
     """OpenAI Chat Completions streaming, in all its accents."""
@@ -108,7 +103,7 @@ class OpenAIChat(Dialect):
         super().__init__(writer)
         self._usage_seen = False
         # The frame whose reasoning has been taken, since two fields may hold the same.
-        self._reasoning_done: Frame | None = None
+        self.reasoning_done: Frame | None = None
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -116,7 +111,7 @@ class OpenAIChat(Dialect):
         # The keys of the last chunk, if they say nothing by being there.
         self._usual: tuple[str, ...] | None = None
         # The payload is a body that was not streamed.
-        self._is_whole = False
+        self.is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Most chunks have the keys of the one before, which say nothing by being there."""
@@ -130,7 +125,7 @@ class OpenAIChat(Dialect):
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
-        if "choices" not in payload or not _ODD.isdisjoint(payload) or self._is_whole or not self.w.has_met(payload):
+        if "choices" not in payload or not _ODD.isdisjoint(payload) or self.is_whole or not self.w.has_met(payload):
             return False
         return _TELLING.isdisjoint(payload) or self.w.knows("vendor")
 
@@ -203,7 +198,7 @@ class OpenAIChat(Dialect):
         w.unsaid(payload, "id", "model", "created")
         if not any(isinstance(choice, dict) and _is_whole(choice, payload.get("object")) for choice in choices):
             return
-        self._is_whole = True
+        self.is_whole = True
         w.whole()
         for key in ("object", "obfuscation", "p"):
             if key in payload:
@@ -231,13 +226,13 @@ class OpenAIChat(Dialect):
         w = self.w
         number = choice.get("index")
         index = number if type(number) is int and number >= 0 else choice_index(number, place, odd=0)
-        if self._is_whole:
+        if self.is_whole:
             for key in ("index", "delta", "text"):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
-        if isinstance(delta, dict) and not self._is_whole and (is_alone or _says_something(delta)):
+        if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
@@ -253,7 +248,7 @@ class OpenAIChat(Dialect):
             w.finish(index, choice["finish_reason"])
             if not isinstance(choice["finish_reason"], str):
                 w.extra(("choices", index, "finish_reason"), choice["finish_reason"])
-        if None in choice.values() or self._is_whole:
+        if None in choice.values() or self.is_whole:
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
@@ -266,7 +261,7 @@ class OpenAIChat(Dialect):
         w = self.w
         if "role" in delta:
             w.message(role=delta["role"])
-            if self._is_whole:
+            if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.
         said = [key for key, value in delta.items() if value is not None and value != "" and value != []]
@@ -287,7 +282,7 @@ class OpenAIChat(Dialect):
             return
         w.message(role=message.get("role"))
         w.blanks(message, (), "choices", index, "message")
-        w.restate(index, "reasoning", next((message[key] for key in _REASONING if message.get(key)), None))
+        w.restate(index, "reasoning", next((message[key] for key in _chat_reasoning.FIELDS if message.get(key)), None))
         if isinstance(message.get("content"), str):
             w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
@@ -314,143 +309,28 @@ class OpenAIChat(Dialect):
 
     # The fields of a delta
 
-    def _reasoning(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """
-        Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
-        Seen as an object too; its text is in it.
-        """
-        if self._reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
-            return
-        if _blocks_have_text(delta.get("thinking_blocks")):
-            return
-        self._reasoning_done = frame
-        extra: dict[str, Any] = {}
-        if isinstance(value, dict):
-            name = next((name for name in ("text", "content") if value.get(name)), "text")
-            extra["$form"], value = name, value.get(name)
-        elif isinstance(value, list):
-            texts = [item.get("text") if isinstance(item, dict) else item for item in value]
-            value = "".join([text for text in texts if isinstance(text, str)])
-        for name in [] if isinstance(value, str) else _said(delta)[:1]:
-            self.w.extra(("choices", index, "message", name), delta[name])
-        if extra or not _OTHER_REASONING.isdisjoint(delta):
-            extra["$field"] = _said(delta)
-        slot = self.w.current(index, "reasoning")
-        if slot is not None and slot.open and slot.extra is not None:
-            self.w.stop(slot)  # a detail, which has its own text or none
-        self.w.append(index, "reasoning", value, extra=extra)
-
-    def _reasoning_details(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
-        names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
-        for _, detail in self.w.objects("reasoning_details", value):
-            if self._is_whole or not says_nothing(detail):
-                self._reasoning_detail(index, detail, names)
-
-    def _reasoning_detail(self, index: int, detail: dict[str, Any], names: Any) -> None:
-        w = self.w
-        kind = word(detail.get("type"), default="reasoning.text")
-        key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
-        slot = w.slot(index, key)
-        # A blank field is there too, in a body as in the first piece of a stream.
-        rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}
-        if slot is None or self._is_whole:
-            start = {**rest, "type": kind, "$field": names}
-            if "index" in detail:
-                start["index"] = detail["index"]
-            if "type" not in detail:
-                start["$absent"] = ["type"]
-            if kind == "reasoning.summary":
-                start["summary"] = True
-            if detail.get("data"):
-                start["encrypted"] = detail["data"]
-            before = w.current(index, "reasoning")
-            slot = w.start(index, "reasoning", key=key, extra=start)
-            slot.extra = rest
-            if before is not None and before is not slot:
-                w.stop(before)
-        else:
-            new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
-            slot.extra = {**(slot.extra or {}), **new}
-            if detail.get("data"):
-                new["encrypted"] = detail["data"]
-            w.update(slot, extra=new)
-        text = detail.get("text") or detail.get("summary")
-        w.delta(slot, text)
-        w.update(slot, signature=detail.get("signature"))
-
-    def _thinking_blocks(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """LiteLLM's blocks, as Anthropic has them: the reasoning once more, and what is to be sent back with it."""
-        w = self.w
-        names = [*_said(delta), "thinking_blocks"]
-        for _, block in w.objects("thinking_blocks", value):
-            rest = {key: item for key, item in block.items() if key not in _BLOCK and item is not None}
-            if block.get("type") == "redacted_thinking":
-                redacted = {"redacted": True, "encrypted": block.get("data")}
-                w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
-                continue
-            if self._is_whole:
-                w.start(index, "reasoning", extra={**rest, "$field": names})
-            w.append(index, "reasoning", block.get("thinking"), extra={**rest, "$field": names})
-            if block.get("signature"):
-                w.stop(self._sign(index, block["signature"]))
-
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         if isinstance(value, str):
             self.w.append(index, "text", value)
             return
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
-                self._open_item(index, "text", {"$form": "string"})
+                self.open_item(index, "text", {"$form": "string"})
                 self.w.append(index, "text", item, extra={"$form": "string"})
             elif isinstance(item, dict):
                 _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
             elif item is not None:
                 self.w.unknown("content.item", item)
 
-    def _open_item(self, index: int, kind: Kind, extra: dict[str, Any]) -> None:
+    def open_item(self, index: int, kind: Kind, extra: dict[str, Any]) -> None:
         """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
-        if self._is_whole:
+        if self.is_whole:
             self.w.start(index, kind, extra=extra)
 
     def _text_item(self, index: int, item: dict[str, Any]) -> None:
         extra = {**{key: value for key, value in item.items() if key != "text"}, "$form": "item"}
-        self._open_item(index, "text", extra)
+        self.open_item(index, "text", extra)
         self.w.append(index, "text", item.get("text"), extra=extra)
-
-    def _thinking_item(self, index: int, item: dict[str, Any]) -> None:
-        """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
-        w = self.w
-        name = next((name for name in _THINKING if item.get(name)), None)
-        inner = item.get(name) if name is not None else None
-        extra = {key: value for key, value in item.items() if key not in (name, "signature") or not value}
-        extra |= {"$form": "item", "$field": name}
-        pieces = inner if isinstance(inner, list) else [inner]
-        if not inner and not self._is_whole:
-            slot = w.current(index, "reasoning")
-            if slot is not None:
-                w.update(slot, extra={key: value for key, value in extra.items() if value and key[:1] != "$"})
-            pieces = []
-        for piece in pieces:
-            text = piece
-            if isinstance(piece, dict):
-                rest = {key: value for key, value in piece.items() if key not in ("text", "signature") or not value}
-                extra = {**extra, name or "": [rest]}
-                text = piece.get("text")
-            elif isinstance(inner, list):
-                extra = {**extra, name or "": [None]}
-            self._open_item(index, "reasoning", extra)
-            w.append(index, "reasoning", text, extra=extra)
-            if isinstance(piece, dict) and piece.get("signature"):
-                self._sign(index, piece["signature"])
-            extra = {"$form": "inner", "$field": name} if self._is_whole else extra
-        if item.get("signature"):
-            self._sign(index, item["signature"])
-
-    def _sign(self, index: int, signature: Any) -> Slot:
-        slot = self.w.current(index, "reasoning") or self.w.start(index, "reasoning")
-        self.w.update(slot, signature=signature)
-        return slot
 
     def _reference_item(self, index: int, item: dict[str, Any]) -> None:
         w = self.w
@@ -493,7 +373,7 @@ class OpenAIChat(Dialect):
 
     def _images(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         for _, image in self.w.objects("images", value):
-            if image or self._is_whole:
+            if image or self.is_whole:
                 self._image_item(index, image, in_content=False)
 
     def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -502,7 +382,7 @@ class OpenAIChat(Dialect):
         if not isinstance(value, dict):
             w.unknown("audio", value)
             return
-        if not any(value.get(key) for key in _AUDIO) and self._is_whole:
+        if not any(value.get(key) for key in _AUDIO) and self.is_whole:
             w.extra(("choices", index, "message", "audio"), value)
             return
         slot = w.slot(index, "audio")
@@ -557,7 +437,7 @@ class OpenAIChat(Dialect):
             rest[other] = call[other]
         if arguments is not None and not isinstance(arguments, str):
             rest["$form"] = "object"
-        if self._is_whole:
+        if self.is_whole:
             absent = [name for name in ("type", "function") if name not in call and name != holder]
             absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
             if absent:
@@ -565,7 +445,7 @@ class OpenAIChat(Dialect):
         if type(number) is not int:
             whole = whole_number(number)
             number = number if whole is None else whole
-        if not is_first and not arguments and not self._is_whole and says_nothing(call):
+        if not is_first and not arguments and not self.is_whole and says_nothing(call):
             # A form that is filled in later, or never.
             if not self.w.has_call(index, number):
                 return
@@ -573,7 +453,7 @@ class OpenAIChat(Dialect):
             # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
             before = self.w.last_call(index)
             is_named = name and not id_ and not arguments and not is_alone and (before is None or before.id is None)
-            is_own = self._is_whole or is_named
+            is_own = self.is_whole or is_named
             number = f"place {place} of {self.w.frame}" if is_own else None
         self.w.call(
             index,
@@ -581,7 +461,7 @@ class OpenAIChat(Dialect):
             id=id_,
             name=name,
             # Some servers send the arguments as an object. One with nothing in it may only say that text is to follow.
-            arguments="" if arguments == {} and (id_ or not name) and not self._is_whole else json_text(arguments),
+            arguments="" if arguments == {} and (id_ or not name) and not self.is_whole else json_text(arguments),
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
@@ -655,12 +535,6 @@ def _id_of(call: dict[str, Any]) -> str | None:
 
 _AUDIO = ("id", "data", "transcript")
 _LOGPROBS = frozenset({"content", "refusal"})
-_THINKING = ("thinking", "summary", "text", "reasoning")
-
-
-def _said(delta: dict[str, Any]) -> list[str]:
-    """The fields under which a piece has its reasoning text."""
-    return [name for name in _REASONING if delta.get(name)]
 
 
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "image", "audio")
@@ -671,8 +545,6 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("audio", "audio"),
     ("function_call", "tool_call"),
 )
-_BLOCK = frozenset({"type", "thinking", "signature", "data"})
-_DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 
 
 def _has_native_reason(choices: Any) -> bool:
@@ -695,16 +567,6 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
 def _says_something(delta: dict[str, Any]) -> bool:
     """True if anything but the role is there."""
     return any(map(delta.get, delta.keys() - _ROLE))
-
-
-def _details_have_text(details: Any) -> bool:
-    return isinstance(details, list) and any(
-        isinstance(detail, dict) and (detail.get("text") or detail.get("summary")) for detail in details
-    )
-
-
-def _blocks_have_text(blocks: Any) -> bool:
-    return isinstance(blocks, list) and any(isinstance(block, dict) and block.get("thinking") for block in blocks)
 
 
 def _location(url: Any) -> dict[str, Any]:
@@ -732,19 +594,19 @@ def _inline_data(url: Any) -> bytes | None:
 _CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {
     "text": OpenAIChat._text_item,
     "output_text": OpenAIChat._text_item,
-    "thinking": OpenAIChat._thinking_item,
-    "reasoning": OpenAIChat._thinking_item,
+    "thinking": _chat_reasoning.thinking_item,
+    "reasoning": _chat_reasoning.thinking_item,
     "reference": OpenAIChat._reference_item,
     "image_url": OpenAIChat._image_item,
 }
 
 _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]] = {
-    "reasoning_details": OpenAIChat._reasoning_details,
-    "reasoning_content": OpenAIChat._reasoning,
-    "reasoning": OpenAIChat._reasoning,
-    "reasoning_text": OpenAIChat._reasoning,
-    "thinking": OpenAIChat._reasoning,
-    "thinking_blocks": OpenAIChat._thinking_blocks,
+    "reasoning_details": _chat_reasoning.details,
+    "reasoning_content": _chat_reasoning.plain,
+    "reasoning": _chat_reasoning.plain,
+    "reasoning_text": _chat_reasoning.plain,
+    "thinking": _chat_reasoning.plain,
+    "thinking_blocks": _chat_reasoning.thinking_blocks,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,

@@ -1,0 +1,160 @@
+"""
+Reasoning in chat completions: as plain text under several names, as OpenRouter's details, as LiteLLM's blocks, and as
+items of the content. The same reasoning often comes in two of these at once, and is taken once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.dialects._words import says_nothing, word
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects.openai_chat import OpenAIChat
+    from chunkfold.framing import Frame
+
+__all__ = ["FIELDS", "details", "plain", "thinking_blocks", "thinking_item"]
+
+# Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
+FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+_OTHERS = frozenset(FIELDS[1:])
+_THINKING = ("thinking", "summary", "text", "reasoning")
+_BLOCK = frozenset({"type", "thinking", "signature", "data"})
+_DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
+
+
+def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+    """
+    Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
+    Seen as an object too; its text is in it.
+    """
+    if chat.reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
+        return
+    if _blocks_have_text(delta.get("thinking_blocks")):
+        return
+    chat.reasoning_done = frame
+    extra: dict[str, Any] = {}
+    if isinstance(value, dict):
+        name = next((name for name in ("text", "content") if value.get(name)), "text")
+        extra["$form"], value = name, value.get(name)
+    elif isinstance(value, list):
+        texts = [item.get("text") if isinstance(item, dict) else item for item in value]
+        value = "".join([text for text in texts if isinstance(text, str)])
+    for name in [] if isinstance(value, str) else _said(delta)[:1]:
+        chat.w.extra(("choices", index, "message", name), delta[name])
+    if extra or not _OTHERS.isdisjoint(delta):
+        extra["$field"] = _said(delta)
+    slot = chat.w.current(index, "reasoning")
+    if slot is not None and slot.open and slot.extra is not None:
+        chat.w.stop(slot)  # a detail, which has its own text or none
+    chat.w.append(index, "reasoning", value, extra=extra)
+
+
+def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
+    """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
+    names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
+    for _place, detail in chat.w.objects("reasoning_details", value):
+        if chat.is_whole or not says_nothing(detail):
+            _detail(chat, index, detail, names)
+
+
+def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
+    w = chat.w
+    kind = word(detail.get("type"), default="reasoning.text")
+    key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
+    slot = w.slot(index, key)
+    # A blank field is there too, in a body as in the first piece of a stream.
+    rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}
+    if slot is None or chat.is_whole:
+        start = {**rest, "type": kind, "$field": names}
+        if "index" in detail:
+            start["index"] = detail["index"]
+        if "type" not in detail:
+            start["$absent"] = ["type"]
+        if kind == "reasoning.summary":
+            start["summary"] = True
+        if detail.get("data"):
+            start["encrypted"] = detail["data"]
+        before = w.current(index, "reasoning")
+        slot = w.start(index, "reasoning", key=key, extra=start)
+        slot.extra = rest
+        if before is not None and before is not slot:
+            w.stop(before)
+    else:
+        new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
+        slot.extra = {**(slot.extra or {}), **new}
+        if detail.get("data"):
+            new["encrypted"] = detail["data"]
+        w.update(slot, extra=new)
+    text = detail.get("text") or detail.get("summary")
+    w.delta(slot, text)
+    w.update(slot, signature=detail.get("signature"))
+
+
+def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
+    """LiteLLM's blocks, as Anthropic has them: the reasoning once more, and what is to be sent back with it."""
+    w = chat.w
+    names = [*_said(delta), "thinking_blocks"]
+    for _place, block in w.objects("thinking_blocks", value):
+        rest = {key: item for key, item in block.items() if key not in _BLOCK and item is not None}
+        if block.get("type") == "redacted_thinking":
+            redacted = {"redacted": True, "encrypted": block.get("data")}
+            w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
+            continue
+        if chat.is_whole:
+            w.start(index, "reasoning", extra={**rest, "$field": names})
+        w.append(index, "reasoning", block.get("thinking"), extra={**rest, "$field": names})
+        if block.get("signature"):
+            w.stop(_sign(chat, index, block["signature"]))
+
+
+def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
+    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
+    w = chat.w
+    name = next((name for name in _THINKING if item.get(name)), None)
+    inner = item.get(name) if name is not None else None
+    extra = {key: value for key, value in item.items() if key not in (name, "signature") or not value}
+    extra |= {"$form": "item", "$field": name}
+    pieces = inner if isinstance(inner, list) else [inner]
+    if not inner and not chat.is_whole:
+        slot = w.current(index, "reasoning")
+        if slot is not None:
+            w.update(slot, extra={key: value for key, value in extra.items() if value and key[:1] != "$"})
+        pieces = []
+    for piece in pieces:
+        text = piece
+        if isinstance(piece, dict):
+            rest = {key: value for key, value in piece.items() if key not in ("text", "signature") or not value}
+            extra = {**extra, name or "": [rest]}
+            text = piece.get("text")
+        elif isinstance(inner, list):
+            extra = {**extra, name or "": [None]}
+        chat.open_item(index, "reasoning", extra)
+        w.append(index, "reasoning", text, extra=extra)
+        if isinstance(piece, dict) and piece.get("signature"):
+            _sign(chat, index, piece["signature"])
+        extra = {"$form": "inner", "$field": name} if chat.is_whole else extra
+    if item.get("signature"):
+        _sign(chat, index, item["signature"])
+
+
+def _sign(chat: OpenAIChat, index: int, signature: Any) -> Slot:
+    slot = chat.w.current(index, "reasoning") or chat.w.start(index, "reasoning")
+    chat.w.update(slot, signature=signature)
+    return slot
+
+
+def _said(delta: dict[str, Any]) -> list[str]:
+    """The fields under which a piece has its reasoning text."""
+    return [name for name in FIELDS if delta.get(name)]
+
+
+def _details_have_text(details: Any) -> bool:
+    return isinstance(details, list) and any(
+        isinstance(detail, dict) and (detail.get("text") or detail.get("summary")) for detail in details
+    )
+
+
+def _blocks_have_text(blocks: Any) -> bool:
+    return isinstance(blocks, list) and any(isinstance(block, dict) and block.get("thinking") for block in blocks)
