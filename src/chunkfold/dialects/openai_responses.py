@@ -36,6 +36,18 @@ from chunkfold.dialects._output_items import (
     has_object_input,
     input_text,
 )  # fmt: skip
+from chunkfold.dialects._response_events import (
+    BESIDE,
+    INPUTS,
+    OLDER,
+    PART_EVENTS,
+    PINGS,
+    PROGRESS,
+    TEXTS,
+    renewed,
+    response_in,
+    told_beside,
+)  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
@@ -54,9 +66,7 @@ if TYPE_CHECKING:
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
-# Fields of the response that some servers put beside it, or in its place.
-_BESIDE = ("id", "model", "created_at", "status", "output", "usage", "error", "incomplete_details")
-_CARRYING_FIELDS = EVENT_FIELDS.union(_BESIDE)
+_CARRYING_FIELDS = EVENT_FIELDS.union(BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
 _PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
@@ -110,7 +120,7 @@ class OpenAIResponses(Dialect):
             self.w.singular = True  # what is not in it is not known from its likeness
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None and isinstance(kind, str) and kind in OLDER:
-            kind, payload = OLDER[kind], _renewed(payload, OLDER[kind])
+            kind, payload = OLDER[kind], renewed(payload, OLDER[kind])
             handler = HANDLERS[kind]
             self.w.singular = True  # as above
         if handler is None:
@@ -127,7 +137,7 @@ class OpenAIResponses(Dialect):
                 if piece is not None:
                     piece.hear(texts)
                 if run.number >= 0 and id(target) not in sums:
-                    text = _told(str(target.payload.get("type")), target.payload)
+                    text = told_beside(str(target.payload.get("type")), target.payload)
                     sums[id(target)] = crc32(text.encode("utf-8", "surrogatepass"))
             if run.number >= 0:
                 targets = map(id, run.targets) if run.target is None else repeat(id(run.target))
@@ -170,7 +180,7 @@ class OpenAIResponses(Dialect):
     def _is_repeat(self, kind: str, payload: dict[str, Any]) -> bool:
         """True if what must not be taken twice comes again. Snapshots that come again do no harm."""
         delta = payload.get("delta")
-        told = _told(kind, payload)
+        told = told_beside(kind, payload)
         if not isinstance(delta, str):
             told, delta = _json.encode((told, delta)), ""
         return self._sequence.has(self.w, payload["sequence_number"], told, delta) and kind in _REPEATABLE
@@ -178,7 +188,7 @@ class OpenAIResponses(Dialect):
     # The response
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        id_ = _text(_response_in(payload).get("id"))
+        id_ = _text(response_in(payload).get("id"))
         if self._items or self.end_seen:
             # A proxy begins anew, or splices in another attempt: what came so far is void.
             self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
@@ -187,11 +197,11 @@ class OpenAIResponses(Dialect):
         self._progress(payload, frame)
 
     def _progress(self, payload: dict[str, Any], frame: Frame) -> None:
-        for _, response in self.w.objects("response", _response_in(payload) or payload.get("response")):
+        for _, response in self.w.objects("response", response_in(payload) or payload.get("response")):
             self._facts(response)
 
     def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
-        response, inside = _response_in(payload), payload.get("response")
+        response, inside = response_in(payload), payload.get("response")
         said = payload["type"].removeprefix("response.").replace("done", "completed")
         is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
         path = ("output",) if is_beside else ("response", "output")
@@ -400,7 +410,7 @@ class OpenAIResponses(Dialect):
 
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
         """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
-        _, default, sub = _PART_EVENTS[payload["type"]]
+        _, default, sub = PART_EVENTS[payload["type"]]
         is_done = payload["type"].endswith("done")
         for _, part in self.w.objects("part", payload.get("part")):
             family, kind, _ = _part_row(part, default)
@@ -461,7 +471,7 @@ class OpenAIResponses(Dialect):
 
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
         """The part that an event about text is about."""
-        stem, kind, family, part_kind, sub, _ = _TEXTS[payload["type"]]
+        stem, kind, family, part_kind, sub, _ = TEXTS[payload["type"]]
         key = (stem, _number(payload, "output_index"), _number(payload, sub) or 0)
         piece = self._found.get(key)
         if piece is None:
@@ -473,7 +483,7 @@ class OpenAIResponses(Dialect):
     def _text_event(self, payload: dict[str, Any], frame: Frame) -> None:
         """More text or all of it, with the log-probabilities of its tokens; or an annotation."""
         delta, logprobs = payload.get("delta"), payload.get("logprobs")
-        text, annotation = payload.get(_TEXTS[payload["type"]][5]), payload.get("annotation")
+        text, annotation = payload.get(TEXTS[payload["type"]][5]), payload.get("annotation")
         if not (delta or text or annotation or logprobs):
             return
         piece = self._text_piece(payload)
@@ -544,7 +554,7 @@ class OpenAIResponses(Dialect):
 
     def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
-        kind, index = _INPUTS[payload["type"]][1], _number(payload, "output_index")
+        kind, index = INPUTS[payload["type"]][1], _number(payload, "output_index")
         placed = () if index is None else (self._placed.get((index, call)) for call in CALLS)
         found = self._find(payload, kind) or next(filter(None, placed), None)
         last = None if payload.get("item_id") else self._last_call
@@ -552,7 +562,7 @@ class OpenAIResponses(Dialect):
 
     def _input(self, payload: dict[str, Any], frame: Frame) -> None:
         """More of an input, or all of it."""
-        field, delta = _INPUTS[payload["type"]][2], payload.get("delta")
+        field, delta = INPUTS[payload["type"]][2], payload.get("delta")
         value = payload.get(field)
         if isinstance(delta, dict) and delta:
             delta = input_text("delta", delta, frame.data)
@@ -628,29 +638,6 @@ class OpenAIResponses(Dialect):
             self.w.error(error)
 
 
-def _response_in(payload: dict[str, Any]) -> dict[str, Any]:
-    """The response that an event carries, with what some servers put beside it, or in its place."""
-    response = payload.get("response")
-    response = response if isinstance(response, dict) else {}
-    beside = {key: payload[key] for key in _BESIDE if payload.get(key) and not response.get(key)}
-    return {**response, **beside} if beside else response
-
-
-def _renewed(payload: dict[str, Any], kind: str) -> dict[str, Any]:
-    """An event under its name of today. Its delta may be an object with the text in it."""
-    delta = payload.get("delta")
-    if isinstance(delta, dict) and isinstance(delta.get("text"), str):
-        return {**payload, "type": kind, "delta": delta["text"]}
-    return {**payload, "type": kind}
-
-
-def _told(kind: str, payload: dict[str, Any]) -> str:
-    """What an event says beside its delta, as far as a repeat of it must say the same."""
-    response = payload.get("response")
-    id_ = response.get("id") if isinstance(response, dict) else None
-    return _json.encode((kind, payload.get("output_index"), id_))
-
-
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
@@ -671,73 +658,29 @@ def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
     return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
-def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
-    return {f"response.{stem}.{verb}": (stem, *row) for stem, row in rows.items() for verb in verbs}
-
-
-# The type of a part that has none, and the sub-index.
-_PART_EVENTS = _each(
-    ("added", "done"), content_part=("output_text", "content_index"),
-    reasoning_part=("reasoning_text", "content_index"), reasoning_summary_part=("summary_text", "summary_index"),
-)  # fmt: skip
-# The type of the item, the list and kind of the part, the sub-index, the field that states the text.
-_TEXTS = _each(
-    ("delta", "done"),
-    output_text=("message", "content", "text", "content_index", "text"),
-    refusal=("message", "content", "refusal", "content_index", "refusal"),
-    reasoning_text=("reasoning", "content", "reasoning", "content_index", "text"),
-    reasoning_summary_text=("reasoning", "summary", "reasoning", "summary_index", "text"),
-)
-_TEXTS["response.output_text.annotation.added"] = _TEXTS["response.output_text.done"]
-# The type of the item, and the field that states the input.
-_INPUTS = _each(
-    ("delta", "done"), function_call_arguments=("function_call", "arguments"),
-    custom_tool_call_input=("custom_tool_call", "input"), mcp_call_arguments=("mcp_call", "arguments"),
-    code_interpreter_call_code=("code_interpreter_call", "code"),
-    apply_patch_call_operation_diff=("apply_patch_call", "diff"),
-)  # fmt: skip
-_PINGS = ("response.compaction.compacting", "keepalive", "ping")
-_PROGRESS = {
-    **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
-    **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),
-    **_each(("in_progress", "interpreting", "completed"), code_interpreter_call=()),
-    **_each(("in_progress", "generating", "partial_image", "completed"), image_generation_call=()),
-}
-
 HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = {
     "response.created": OpenAIResponses._created,
     **{f"response.{verb}": OpenAIResponses._progress for verb in ("queued", "in_progress")},
     **{f"response.{verb}": OpenAIResponses._closing for verb in (*sorted(_ENDS), "done")},
     "response.output_item.added": OpenAIResponses._item_added,
     "response.output_item.done": OpenAIResponses._item_done,
-    **dict.fromkeys(_PART_EVENTS, OpenAIResponses._part),
-    **dict.fromkeys(_TEXTS, OpenAIResponses._text_event),
-    **dict.fromkeys(_INPUTS, OpenAIResponses._input),
+    **dict.fromkeys(PART_EVENTS, OpenAIResponses._part),
+    **dict.fromkeys(TEXTS, OpenAIResponses._text_event),
+    **dict.fromkeys(INPUTS, OpenAIResponses._input),
     **{f"response.shell_call_command.{verb}": OpenAIResponses._command for verb in ("added", "delta", "done")},
     **{f"response.shell_call_output_content.{verb}": OpenAIResponses._shell_output for verb in ("delta", "done")},
-    **dict.fromkeys(_PROGRESS, OpenAIResponses._progress_of),
+    **dict.fromkeys(PROGRESS, OpenAIResponses._progress_of),
     **dict.fromkeys(("response.audio.delta", "response.audio.done"), OpenAIResponses._audio),
     **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
-    **dict.fromkeys(_PINGS, lambda self, *_: self.w.ping()),
+    **dict.fromkeys(PINGS, lambda self, *_: self.w.ping()),
     "error": OpenAIResponses._error,
 }
 
 _CARRYING = (OpenAIResponses._created, OpenAIResponses._progress, OpenAIResponses._closing)
 
-# Names that events had before, which servers still send.
-OLDER = {
-    f"response.{before}.{verb}": f"response.{now}.{verb}"
-    for before, now in (
-        ("reasoning", "reasoning_text"),
-        ("reasoning_summary", "reasoning_summary_text"),
-        ("text", "output_text"),
-    )
-    for verb in ("delta", "done")
-}
-
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
-_UNNUMBERED = frozenset({"error", *_PINGS})
+_UNNUMBERED = frozenset({"error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, "response")
 DIALECT = OpenAIResponses

@@ -1,0 +1,91 @@
+"""The events of OpenAI Responses: their names, those of today and those before, and what each kind is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chunkfold import _json
+
+__all__ = [
+    "BESIDE",
+    "INPUTS",
+    "OLDER",
+    "PART_EVENTS",
+    "PINGS",
+    "PROGRESS",
+    "TEXTS",
+    "renewed",
+    "response_in",
+    "told_beside",
+]
+
+# Fields of the response that some servers put beside it, or in its place.
+BESIDE = ("id", "model", "created_at", "status", "output", "usage", "error", "incomplete_details")
+
+
+def _each(verbs: tuple[str, ...], **rows: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+    return {f"response.{stem}.{verb}": (stem, *row) for stem, row in rows.items() for verb in verbs}
+
+
+# The type of a part that has none, and the sub-index.
+PART_EVENTS = _each(
+    ("added", "done"), content_part=("output_text", "content_index"),
+    reasoning_part=("reasoning_text", "content_index"), reasoning_summary_part=("summary_text", "summary_index"),
+)  # fmt: skip
+# The type of the item, the list and kind of the part, the sub-index, the field that states the text.
+TEXTS = _each(
+    ("delta", "done"),
+    output_text=("message", "content", "text", "content_index", "text"),
+    refusal=("message", "content", "refusal", "content_index", "refusal"),
+    reasoning_text=("reasoning", "content", "reasoning", "content_index", "text"),
+    reasoning_summary_text=("reasoning", "summary", "reasoning", "summary_index", "text"),
+)
+TEXTS["response.output_text.annotation.added"] = TEXTS["response.output_text.done"]
+# The type of the item, and the field that states the input.
+INPUTS = _each(
+    ("delta", "done"), function_call_arguments=("function_call", "arguments"),
+    custom_tool_call_input=("custom_tool_call", "input"), mcp_call_arguments=("mcp_call", "arguments"),
+    code_interpreter_call_code=("code_interpreter_call", "code"),
+    apply_patch_call_operation_diff=("apply_patch_call", "diff"),
+)  # fmt: skip
+PINGS = ("response.compaction.compacting", "keepalive", "ping")
+PROGRESS = {
+    **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
+    **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),
+    **_each(("in_progress", "interpreting", "completed"), code_interpreter_call=()),
+    **_each(("in_progress", "generating", "partial_image", "completed"), image_generation_call=()),
+}
+
+# Names that events had before, which servers still send.
+OLDER = {
+    f"response.{before}.{verb}": f"response.{now}.{verb}"
+    for before, now in (
+        ("reasoning", "reasoning_text"),
+        ("reasoning_summary", "reasoning_summary_text"),
+        ("text", "output_text"),
+    )
+    for verb in ("delta", "done")
+}
+
+
+def response_in(payload: dict[str, Any]) -> dict[str, Any]:
+    """The response that an event carries, with what some servers put beside it, or in its place."""
+    response = payload.get("response")
+    response = response if isinstance(response, dict) else {}
+    beside = {key: payload[key] for key in BESIDE if payload.get(key) and not response.get(key)}
+    return {**response, **beside} if beside else response
+
+
+def renewed(payload: dict[str, Any], kind: str) -> dict[str, Any]:
+    """An event under its name of today. Its delta may be an object with the text in it."""
+    delta = payload.get("delta")
+    if isinstance(delta, dict) and isinstance(delta.get("text"), str):
+        return {**payload, "type": kind, "delta": delta["text"]}
+    return {**payload, "type": kind}
+
+
+def told_beside(kind: str, payload: dict[str, Any]) -> str:
+    """What an event says beside its delta, as far as a repeat of it must say the same."""
+    response = payload.get("response")
+    id_ = response.get("id") if isinstance(response, dict) else None
+    return _json.encode((kind, payload.get("output_index"), id_))
