@@ -31,7 +31,7 @@ LAYERS = {
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},
-    "assembly": {"_judgement", "_shown", "accumulator", "_live"},
+    "assembly": {"_extras", "_judgement", "_assembly", "_shown", "_builders", "_effects", "accumulator", "_live"},
     "composition": {
         "_deltas",
         "_edges",
@@ -180,7 +180,7 @@ def test_the_framing_knows_no_provider(path):
     assert [word for word in PROVIDERS + PAYLOAD_WORDS if word in text] == []
 
 
-@pytest.mark.parametrize("path", files_of("accumulator", "_judgement", "_shown"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", files_of(*LAYERS["assembly"]), ids=lambda path: path.name)
 def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     code = ast.parse(path.read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -188,7 +188,7 @@ def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     assert [word for word in PROVIDERS for name in names if word in name.lower()] == []
 
 
-@pytest.mark.parametrize("path", files_of("framing", "dialects", "accumulator", "_decoder", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
+@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "_decoder", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
 def test_the_core_does_no_input_or_output(path):
     """No clock, no network, no log, no files: callers push or pull as they like."""
     outside = {"socket", "ssl", "http", "urllib", "logging", "asyncio", "selectors", "threading", "subprocess", "time", "pathlib", "io", "os", "sys"}  # fmt: skip

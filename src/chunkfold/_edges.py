@@ -200,9 +200,8 @@ class Table:
         self.count = 0
         lengths = self._read_lengths
         known = {
-            first: (group[0].read_last, group[0].target.open(accumulator).append)
+            first: [(edges.read_last, edges.target.open(accumulator)) for edges in group]
             for first, group in self.by_read.items()
-            if len(group) == 1
         }
         for piece in islice(pieces, most):
             if type(piece) is not bytes or len(piece) > longest:
@@ -213,8 +212,11 @@ class Table:
                     break
             else:
                 return piece
-            last, append = found
-            if not piece.endswith(last):
+            for last, texts in found:
+                if piece.endswith(last):
+                    append = texts.append
+                    break
+            else:
                 return piece
             try:
                 text = _read_string(piece[length : -len(last)])

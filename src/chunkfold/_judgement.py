@@ -1,8 +1,8 @@
 """
-What a policy makes of the doubtful things in a response. Called once, when the response is finished.
+What a policy makes of doubtful things.
 
-The accumulator keeps everything; here it is decided what of it is handed out. What was done is told in diagnostics, by
-sizes and names, never by argument text.
+The accumulator keeps everything; what of it is handed out is decided here, when the response is finished, and what
+stands of what was said twice. What was done is told in diagnostics, by sizes and names, never by argument text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chunkfold.policy import Policy
     from chunkfold.response import FinishReason
 
-__all__ = ["Candidate", "Verdict", "chosen_finish", "judge_parts", "made_up_id", "merged_usage"]
+__all__ = ["Candidate", "Verdict", "chosen_finish", "judge_parts", "made_up_id", "merged_name", "merged_usage"]
 
 
 class Candidate(msgspec.Struct):
@@ -193,6 +193,14 @@ def chosen_finish(
     if policy.finish == "most_specific":
         return min(pairs, key=lambda pair: _TELLING.index(pair[0]))
     return pairs[-1]
+
+
+def merged_name(before: str | None, name: str, policy: Policy) -> str:
+    """The name of a part when another came. A dialect tells the whole name, pieces joined."""
+    how = policy.name_merge
+    if not before or how == "join":
+        return name
+    return before if how == "first" else name.removeprefix(before) or before
 
 
 _COUNTS = Usage.__struct_fields__[:-1]

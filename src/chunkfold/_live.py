@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._builders import MANY
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,
@@ -24,7 +25,7 @@ from chunkfold.events import (
     ToolArgumentsDelta,
 )
 from chunkfold.partial_json import PartialJSON
-from chunkfold.parts import TextPart, ToolCall
+from chunkfold.parts import CALLS, TextPart, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "Live"]
 
-_CALLS = ("tool_call", "server_tool_call")
 _NO_LIMIT = 1 << 30
-_MANY = 2048
 
 Key = tuple[int, int]
 
@@ -135,7 +134,7 @@ class Live:
                     if not pieces:
                         self._part.touch()
                     pieces.append(text)
-                    if len(pieces) > _MANY:
+                    if len(pieces) > MANY:
                         self._part.compact()
                 else:
                     observe(event)
@@ -163,7 +162,7 @@ class Live:
         self._feed = None
         if reader is not None and not reader.is_closed:
             self._feed = reader.feed
-        elif reader is not None and self._part is not _NOWHERE and self._part.kind in _CALLS:
+        elif reader is not None and self._part is not _NOWHERE and self._part.kind in CALLS:
             self._feed = partial(self._read_on, event.choice, event.index, accumulator, self._part.text())
 
     def _read_on(
@@ -194,7 +193,7 @@ class Live:
                 reader = self._open(choice, index, part.kind, part.fields.get("type"), accumulator)
             if reader is not None:
                 reader.feed(part.text())
-                if part.kind in _CALLS and not part.open:
+                if part.kind in CALLS and not part.open:
                     reader.close()
 
     # What the marks of the stream mean for the readers
@@ -209,7 +208,7 @@ class Live:
     ) -> PartialJSON[Any] | None:
         """A reader for a part that has begun, if it is one to be read."""
         reader: PartialJSON[Any] | None = None
-        if kind in _CALLS and self._arguments and tool_type != "custom":
+        if kind in CALLS and self._arguments and tool_type != "custom":
             reader = PartialJSON(
                 depth=self._depth,
                 events=(partial(ArgumentsPathDelta, choice, index), partial(ArgumentsFieldDone, choice, index)),
@@ -257,7 +256,7 @@ class Live:
         reader = self._open(*key, part.kind, builder.fields.get("type"), accumulator)
         if reader is not None:
             out += reader.feed(text)
-            if part.kind in _CALLS and not builder.open:
+            if part.kind in CALLS and not builder.open:
                 out += reader.close()
 
     def _stop(self, event: PartStop, accumulator: StreamAccumulator, out: list[Event]) -> None:

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from chunkfold._builders import ChoiceBuilder, PartBuilder, ResponseBuilder
 from chunkfold._decoder import Decoder
 from chunkfold._frames import Frames
 from chunkfold._payloads import Payloads
-from chunkfold._shown import Shown
 from chunkfold._version import __version__
-from chunkfold.accumulator import StreamAccumulator, _ChoiceBuilder, _PartBuilder
+from chunkfold.accumulator import StreamAccumulator
 from chunkfold.dialects import Dialect
 from chunkfold.dialects._slots import Table
 from chunkfold.dialects._writer import Writer
@@ -36,7 +36,7 @@ from chunkfold.errors import RestoreError
 from chunkfold.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 __all__ = ["State", "pack", "unpack"]
 
@@ -46,17 +46,17 @@ _HEADER = len(_MAGIC) + 1 + 4
 
 # Modules whose classes may stand in the bytes.
 _MODULES = re.compile(
-    r"chunkfold\.(?:_decoder|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response|(?:dialects|framing)[.\w]*)"
+    r"chunkfold\.(?:_builders|_decoder|_extras|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response"
+    r"|(?:dialects|framing)[.\w]*)"
 )
 
 # Fields that are not written, since they can be had again.
 _LEFT_OUT: dict[type, frozenset[str]] = {
     Decoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
-    StreamAccumulator: frozenset(
-        {"_objection", "_response", "_shown_choices", "_shown_facts", "_shown_order", "_stale"}
-    ),
-    _ChoiceBuilder: frozenset({"shown"}),
-    _PartBuilder: frozenset({"built", "dirty", "reader"}),
+    StreamAccumulator: frozenset({"_objection", "_response"}),
+    ResponseBuilder: frozenset({"shown"}),
+    ChoiceBuilder: frozenset({"shown"}),
+    PartBuilder: frozenset({"built", "dirty", "reader"}),
 }
 
 # Kinds of nodes. The order is part of the format.
@@ -211,11 +211,11 @@ class _Nodes:
         """The fields of an object, as they are to be restored."""
         if _path_of(type(value)) is None:
             raise TypeError(f"a folder that holds a {type(value).__name__} cannot be saved")
-        if isinstance(value, _PartBuilder):
+        if isinstance(value, PartBuilder):
             value.text()  # joins pieces
         left_out = _LEFT_OUT.get(type(value), ())
         fields = {name: getattr(value, name) for name in _field_names(value) if name not in left_out}
-        if isinstance(value, _PartBuilder):
+        if isinstance(value, PartBuilder):
             # The payload of an unknown event is nowhere else.
             fields["built"] = value.built if value.kind == "unknown" else None
         return fields
@@ -237,7 +237,7 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
     loaded = [(_load(module, name), fields) for module, name, fields in classes]
     shapes: dict[int, list[type | None]] = {}
     made: list[Any] = [None] * len(nodes)
-    parts: list[_PartBuilder] = []
+    parts: list[PartBuilder] = []
 
     def value(item: Any) -> Any:
         return made[item[0]] if type(item) is list else item
@@ -283,7 +283,7 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
             if usual is None:
                 usual = shapes[number] = _usual_types(target, names)
             _fill(target, names, usual, [made[item[0]] if type(item) is list else item for item in node[2:]])
-            if type(target) is _PartBuilder:
+            if type(target) is PartBuilder:
                 parts.append(target)
         elif kind in _EMPTY:
             (target.update if kind == _SET else target.extend)(map(value, node[1:]))
@@ -327,25 +327,17 @@ def _fill(target: Any, names: list[str], usual: list[type | None], values: list[
         object.__setattr__(target, name, value)
 
 
-def _complete(decoder: Decoder, accumulator: StreamAccumulator, parts: list[_PartBuilder]) -> None:
+def _complete(decoder: Decoder, accumulator: StreamAccumulator, parts: list[PartBuilder]) -> None:
     """Have again what was left out, and look once more at what decides how the stream is read."""
     for part in parts:
         part.reader, part.dirty = None, []
     for target, fresh in ((decoder, Decoder()), (accumulator, StreamAccumulator())):
         for name in _LEFT_OUT[type(target)]:
             setattr(target, name, getattr(fresh, name))
-    for choice in accumulator._choices.values():
-        choice.shown = Shown()
-        for part in _builders(choice):
-            part.dirty = choice.shown.dirty
-    for owner, name in ((decoder, "_limits"), (accumulator, "_policy")):
-        setting = getattr(owner, name)
+    accumulator._builder.show_anew()
+    for setting in (decoder._limits, accumulator._builder.policy):
         type(setting).from_dict(setting.to_dict())
     decoder.learn_anew()
-
-
-def _builders(choice: _ChoiceBuilder) -> Iterable[_PartBuilder]:
-    return [*choice.parts, *choice.calls.values(), *choice.strays.values(), *[part for _, part in choice.aside]]
 
 
 # Classes and their fields
@@ -387,7 +379,7 @@ def _shape(cls: type) -> dict[str, type | None]:
     if shape is None:
         new = _new(cls)
         names = set(_field_names(new)) - _LEFT_OUT.get(cls, frozenset())
-        if cls is _PartBuilder:
+        if cls is PartBuilder:
             names.add("built")
         values = {name: getattr(new, name, None) for name in names}
         # What a dialect remembers of a payload may be of any simple type.
@@ -413,7 +405,7 @@ _MAKERS: dict[type, Callable[[], Any]] = {
     Payloads: lambda: Payloads(Writer(Limits())),
     Frames: lambda: Frames(Writer(Limits()), Payloads(Writer(Limits())), None),
     Table: lambda: Table(Limits()),
-    _PartBuilder: lambda: _PartBuilder("text", []),
+    PartBuilder: lambda: PartBuilder("text", []),
 }
 
 

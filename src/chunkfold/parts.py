@@ -260,6 +260,8 @@ CLASSES: dict[str, type[Any]] = {
     "file": FilePart,
     "unknown": UnknownPart,
 }
+# The kinds that are calls.
+CALLS = ("tool_call", "server_tool_call")
 
 
 def part_from_dict(data: dict[str, Any]) -> Part:

@@ -20,6 +20,7 @@ from chunkfold.events import (
     PartUpdate,
     ToolArgumentsDelta,
 )
+from chunkfold.parts import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Calls"]
 
-_CALLS = ("tool_call", "server_tool_call")
 _FIELD, _TEXT = "  ", "    "
 
 
@@ -52,7 +52,7 @@ class Calls:
         index = getattr(event, "index", None)
         if not isinstance(index, int):
             return False
-        if isinstance(event, PartStart) and event.kind in _CALLS:
+        if isinstance(event, PartStart) and event.kind in CALLS:
             self._sheets[index] = _Sheet(event.name, is_text=event.tool_type == "custom")
         sheet = self._sheets.get(index)
         if sheet is None and index in self._finished and isinstance(event, (ArgumentsPathDelta, ArgumentsFieldDone)):
