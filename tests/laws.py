@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import chunkfold
-from chunkfold import Decoder, Folder, LimitExceeded, StreamAccumulator, _templates
+from chunkfold import Decoder, Folder, LimitExceeded, StreamAccumulator, likeness
 from chunkfold.events import (
     ErrorEvent,
     Finish,
@@ -83,7 +83,7 @@ def assert_templates_change_nothing(pieces: list[bytes], dialect: str = "auto", 
     """Frames that are recognised by what is around their text mean what they mean when they are read in full."""
     fast = _every_way(pieces, dialect, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_templates, "_IS_SLOW", True)
+        patch.setattr(likeness, "_IS_SLOW", True)
         slow = _every_way(pieces, dialect, **options)
     assert fast == slow
     assert fast[1:] == (fast[1],) * (len(fast) - 1), "the ways to fold differ"

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 import chunkfold
-from chunkfold import _counted, _deltas
-from chunkfold._counted import Counted
+from chunkfold.likeness import deltas
+from chunkfold.likeness.counted import Counted
 from tests.laws import assert_templates_change_nothing
 from tests.test_fast_equals_slow import frames_read_in_full, slowly
 
@@ -89,9 +89,9 @@ def test_item_ids_that_take_turns_at_one_index_are_one_call(seed):
 
 
 def test_more_reads_than_are_taken_in_one_go_mean_the_same():
-    frames = calls(2, 3 * _deltas.MANY)
+    frames = calls(2, 3 * deltas.MANY)
     assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
-    frames = calls(1, 2 * _deltas.MANY + 70)
+    frames = calls(1, 2 * deltas.MANY + 70)
     assert chunkfold.fold(iter(frames)) == slowly(chunkfold.fold, iter(frames))
 
 
@@ -117,7 +117,7 @@ def test_numbered_reads_are_followed(monkeypatch):
         finally:
             taken.append(len(self.texts))
 
-    monkeypatch.setattr(_counted.Counted, "follow", spy)
+    monkeypatch.setattr(Counted, "follow", spy)
     for count in (1, 8):
         taken.clear()
         frames = calls(count, 1000)

@@ -8,7 +8,7 @@ import random
 import pytest
 
 import chunkfold
-from chunkfold import _edges
+from chunkfold.likeness import edges
 from tests.laws import assert_templates_change_nothing
 
 TEXTS = ["{", '"a"', ":1", "é", "\\", '"}', '"},"index":1}', "漢", " "]
@@ -70,7 +70,7 @@ def test_turns_change_nothing(order, seed):
 @pytest.mark.parametrize("order", [as_written, by_name])
 def test_turns_are_followed(order, monkeypatch):
     taken = []
-    follow = _edges.Table.follow
+    follow = edges.Table.follow
 
     def spy(self, *arguments):
         try:
@@ -78,7 +78,7 @@ def test_turns_are_followed(order, monkeypatch):
         finally:
             taken.append(self.count)
 
-    monkeypatch.setattr(_edges.Table, "follow", spy)
+    monkeypatch.setattr(edges.Table, "follow", spy)
     frames = calls(8, 1000, order, random.Random(1))
     response = chunkfold.fold(iter(frames))
     assert sum(taken) > 800

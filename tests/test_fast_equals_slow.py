@@ -21,8 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _deltas, _json, _templates, dialects
-from chunkfold._shapes import Shape
+from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _json, dialects, likeness
+from chunkfold.likeness import deltas
+from chunkfold.likeness.shapes import Shape
 from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case
 from tests.laws import assert_templates_change_nothing
 from tests.streams import cut_at, cuts, made_streams, sse
@@ -210,7 +211,7 @@ def test_small_reads_mean_the_same_fast_and_slow(stream, rng, size):
 
 def slowly(run, *args, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_templates, "_IS_SLOW", True)
+        patch.setattr(likeness, "_IS_SLOW", True)
         return run(*args, **options)
 
 
@@ -298,8 +299,8 @@ MESSAGES = [(name, messages_in(body)) for name, body in BINARY]
 @pytest.fixture
 def _soon(monkeypatch):
     """What happens after many frames happens after a few."""
-    monkeypatch.setattr(_templates, "_NOW_AND_THEN", 5)
-    for module in (_deltas, _templates):
+    monkeypatch.setattr(likeness, "_NOW_AND_THEN", 5)
+    for module in (deltas, likeness):
         monkeypatch.setattr(module, "MANY", 7)
 
 

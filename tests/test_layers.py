@@ -33,12 +33,7 @@ LAYERS = {
     "dialects": {"dialects"},
     "assembly": {"_extras", "_judgement", "_assembly", "_shown", "_builders", "_effects", "accumulator", "_live"},
     "composition": {
-        "_deltas",
-        "_edges",
-        "_counted",
-        "_totalled",
-        "_shapes",
-        "_templates",
+        "likeness",
         "_objects",
         "_unfinished",
         "_payloads",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Folder, _restated, _templates
+from chunkfold import Folder, _restated, likeness
 from tests.laws import assert_templates_change_nothing
 from tests.streams import sse
 
@@ -135,10 +135,9 @@ def test_a_text_told_again_is_not_made_again(monkeypatch):
         return value
 
     monkeypatch.setattr(_restated, "read", spy)
-    monkeypatch.setattr("chunkfold._frames.read_restated", spy)
     assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
     assert seen == [True] * 3
-    monkeypatch.setattr(_templates, "_IS_SLOW", True)
+    monkeypatch.setattr(likeness, "_IS_SLOW", True)
     assert chunkfold.fold(responses(deltas, [text] * 3)).text == text
     assert seen == [True] * 3
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 import chunkfold
-from chunkfold import _totalled
+from chunkfold.likeness import totalled
 from tests.laws import assert_templates_change_nothing
 from tests.test_fast_equals_slow import frames_read_in_full
 
@@ -39,37 +39,32 @@ def answer(count, rng, make_totals=totals, **about):
     return frames
 
 
+CHANGES = [
+    (b'"candidatesTokenCount":', b'"candidatesTokenCount":0'),
+    (b'"candidatesTokenCount":', b'"candidatesTokenCount":-'),
+    (b'"totalTokenCount":', b'"totalTokenCount":12345678901234567890'),
+    (b'"totalTokenCount"', b'"total2TokenCount"'),
+    (b'"promptTokenCount":20', b'"promptTokenCount":'),
+    (b'"promptTokenCount":20', b'"promptTokenCount":2.5'),
+    (b'"tokenCount":20', b'"tokenCount":20,"cachedContentTokenCount":3'),
+    (b"TEXT", b"TE1T"),
+    (b"r7", b"r8"),
+    (b'"index":0', b'"index":1'),
+    (b'"text":"', b'"text":"\xff'),
+]
+
+
 def disturbed(frames, rng):
-    """Some frames with what must not be taken for one more of the same."""
+    """Some frames with what must not be taken for one more of the same; some twice, in one read or in two."""
     out = []
     for frame in frames:
         how = rng.randrange(300)
-        if how == 0:
-            frame = frame.replace(b'"candidatesTokenCount":', b'"candidatesTokenCount":0')
-        elif how == 1:
-            frame = frame.replace(b'"candidatesTokenCount":', b'"candidatesTokenCount":-')
-        elif how == 2:
-            frame = frame.replace(b'"totalTokenCount":', b'"totalTokenCount":12345678901234567890')
-        elif how == 3:
-            frame = frame.replace(b"TEXT", b"TE1T")
-        elif how == 4:
-            frame = frame.replace(b'"promptTokenCount":20', b'"promptTokenCount":')
-        elif how == 5:
-            frame = frame.replace(b'"promptTokenCount":20', b'"promptTokenCount":2.5')
-        elif how == 6:
-            frame = frame.replace(b"r7", b"r8")
-        elif how == 7:
-            frame = frame.replace(b'"index":0', b'"index":1')
-        elif how == 8:
-            frame = frame.replace(b'"text":"', b'"text":"\xff')
-        elif how == 9:
-            frame = frame.replace(b'"tokenCount":20', b'"tokenCount":20,"cachedContentTokenCount":3')
-        elif how == 10:
+        if how < len(CHANGES):
+            frame = frame.replace(*CHANGES[how])
+        elif how == len(CHANGES):
+            frame += frame
+        elif how == len(CHANGES) + 1:
             out.append(frame)
-        elif how == 11:
-            frame = frame.replace(b"\r\n\r\n", b"\r\n\r\n" + frame)
-        elif how == 12:
-            frame = frame.replace(b'"totalTokenCount"', b'"total2TokenCount"')
         out.append(frame)
     return out
 
@@ -140,7 +135,7 @@ def test_usage_of_chat_completions_in_every_chunk():
 def test_what_varies_otherwise_is_given_up():
     """Keys in another order each time."""
     rng = random.Random(4)
-    known = _totalled.Totalled()
+    known = totalled.Totalled()
     for number in range(60):
         usage = list(totals(number + 10).items())
         rng.shuffle(usage)

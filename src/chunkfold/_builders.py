@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from chunkfold.policy import Policy
     from chunkfold.response import Ended, FinishReason, StreamError, Usage
 
-__all__ = ["DELTA_OF", "MANY", "ChoiceBuilder", "PartBuilder", "ResponseBuilder"]
+__all__ = ["DELTA_OF", "MANY", "WITH_DATA", "ChoiceBuilder", "PartBuilder", "ResponseBuilder"]
 
-# Pieces are joined when there are this many: short strings cost ten times their text in memory.
 MANY = 2048
+"""Pieces are joined when there are this many: short strings cost ten times their text in memory."""
+
 # In so many steps a text is joined: more cost time where memory cannot grow in place, fewer cost memory. CPython lets
 # a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
 _JOINS = 32
 
+# Kinds of parts that have bytes.
+WITH_DATA = ("image", "audio", "file")
 _MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
 # What a start may say about the part beside its fields.
 _CONTROL = ("start_arguments", "expects_arguments", "stream_only")
@@ -45,9 +48,7 @@ _CARRIED: dict[str, dict[str, type]] = {
     "tool_call": {"index": int},
     "server_tool_call": {"index": int},
     "server_tool_result": {"content": object, "is_error": bool},
-    "image": _MEDIA,
-    "audio": _MEDIA,
-    "file": _MEDIA,
+    **dict.fromkeys(WITH_DATA, _MEDIA),
 }
 # The event that brings more to a part of a kind. An event of another type, or one to a part that has ended, is looked
 # at twice.
@@ -271,7 +272,7 @@ class ChoiceBuilder:
         """The part of deltas that came before its start, which comes now; a new one if there were none."""
         key = (index, DELTA_OF.get(kind))
         part = self.strays.get(key)
-        if part is None or part.started:
+        if part is None or part.started or ("data" in part.fields and kind not in WITH_DATA):
             return self.part(kind)
         self.shown.moved = True
         del self.strays[key]

@@ -2,7 +2,7 @@
 The lower half: bytes or payloads in, events out.
 
 It cuts the bytes into frames and hands their payloads to the dialect. Frames that are alike are known without being
-read (see `_templates`), one by one, many of a long read in one go, or a whole source's.
+read (see `likeness`), one by one, many of a long read in one go, or a whole source's.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from chunkfold._deltas import DELTAS
 from chunkfold._frames import NOTHING, Frames, unwrapped
 from chunkfold._payloads import HEAD_BYTES, Payloads
-from chunkfold._templates import Templates, is_slow
 from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
+from chunkfold.likeness import Templates, is_slow
+from chunkfold.likeness.deltas import DELTAS
 from chunkfold.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

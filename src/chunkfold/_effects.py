@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._builders import DELTA_OF, MANY
+from chunkfold._builders import DELTA_OF, MANY, WITH_DATA
 from chunkfold._extras import put
 from chunkfold._judgement import merged_name, merged_usage
 from chunkfold.events import (
@@ -75,6 +75,8 @@ def take_delta(builder: ResponseBuilder, event: TextDelta | ReasoningDelta | Ref
 
 def _data(builder: ResponseBuilder, event: DataDelta) -> None:
     part = _at(builder, event)
+    if part.kind not in WITH_DATA:
+        part = _orphan(builder, event, DataDelta)
     if not part.hidden:
         part.fields.setdefault("data", []).append(event.data)
         part.touch()
@@ -160,7 +162,8 @@ def _part_update(builder: ResponseBuilder, event: PartUpdate) -> None:
             part.fields["id"] = event.id
             builder.choice(event.choice).calls[event.id] = part
     if event.name:
-        part.fields["name"] = merged_name(part.fields.get("name"), event.name, builder.policy)
+        fields = part.fields if part.kind in CALLS else part.extra
+        fields["name"] = merged_name(fields.get("name"), event.name, builder.policy)
     if event.signature:
         if part.kind in ("text", "reasoning"):
             part.fields["signature"] = event.signature

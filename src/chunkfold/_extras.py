@@ -23,20 +23,23 @@ class _Items(list[Any]):
 
 
 def put(fields: Fields, path: tuple[str | int, ...], value: Any) -> None:
-    """Put *value* at *path*; behind what is there if the path ends in `-`. What says nothing erases nothing."""
+    """
+    Put *value* at *path*; behind what is there if the path ends in `-`. What says nothing erases nothing. Elsewhere `-`
+    is a key like any other, and a path without steps is that of a field without a name.
+    """
+    keys = [step if type(step) is str else _key(step) for step in path] or [""]
+    adds = len(keys) > 1 and keys[-1] == "-"
     target: Any = fields
-    step: Any = None
-    for following in path:
-        if step is not None:
-            known = target.get(step)
-            if type(known) is not (_Items if following == "-" else Fields):
-                known = target[step] = _growing(known, is_list=following == "-")
-            target = known
-        step = following if type(following) is str else _key(following)
-    if type(target) is _Items:
+    for place, key in enumerate(keys[:-1], 2 if adds else 1):
+        wanted = _Items if place == len(keys) else Fields
+        known = target.get(key)
+        if type(known) is not wanted:
+            known = target[key] = _growing(known, is_list=wanted is _Items)
+        target = known
+    if adds:
         target.append(value)
-    elif value or value is False or value == 0 or not target.get(step):
-        target[step] = value
+    elif value or value is False or value == 0 or not target.get(keys[-1]):
+        target[keys[-1]] = value
 
 
 def _growing(known: Any, *, is_list: bool) -> Fields | _Items:

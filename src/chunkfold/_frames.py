@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chunkfold import _json
-from chunkfold._restated import LONG
-from chunkfold._restated import read as read_restated
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._words import is_ping
 from chunkfold.errors import LimitExceeded
@@ -24,6 +22,9 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
 
 __all__ = ["NOTHING", "Frames", "unwrapped"]
+
+# No text in a shorter frame is worth looking for.
+_LONG = 16 << 10
 
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
@@ -80,13 +81,15 @@ class Frames:
 
     def _restated(self, data: bytes, fed: StreamAccumulator | None) -> tuple[Any, None] | None:
         """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
-        if fed is None or len(data) < LONG:
+        if fed is None or len(data) < _LONG:
             return None
+        from chunkfold._restated import LONG, read
+
         texts = [part.text() for _, _, part in fed.rows() if LONG <= part.size() <= len(data)]
         if not texts:
             return None
         try:
-            return read_restated(data, texts, self._depth), None
+            return read(data, texts, self._depth), None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 

@@ -12,7 +12,6 @@ import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from chunkfold._sdk_streams import unread_stream
 from chunkfold._wording import described
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def open_source(source: Any) -> Opened:
         return Opened(_read_file(source))
     _refuse_async(source)
     if isinstance(source, Iterable):
+        from chunkfold._sdk_streams import unread_stream
+
         beneath = unread_stream(source)
         if beneath is not None:
             read = beneath.iter_bytes() if hasattr(beneath, "iter_bytes") else _urllib3_pieces(beneath)
@@ -97,6 +98,8 @@ def open_async_source(source: Any) -> Opened:
     if response is not None:
         return response
     if isinstance(source, AsyncIterable):
+        from chunkfold._sdk_streams import unread_stream
+
         beneath = unread_stream(source)
         pieces = _begun(source.__aiter__) if beneath is None else beneath.aiter_bytes()
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)

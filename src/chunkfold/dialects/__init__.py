@@ -19,9 +19,9 @@ from chunkfold.errors import UnknownDialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold._deltas import Heard
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.likeness.deltas import Heard
 
 __all__ = ["CERTAIN", "LIKELY", "NO", "Dialect", "get", "names", "recognise"]
 
@@ -88,6 +88,11 @@ class Dialect:
             self.w.ping()
         else:
             self.w.unknown(name, payload)
+
+    def begin_again(self) -> None:
+        """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""
+        self.w.reset(0, "replay")
+        self.end_seen = False
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         """Take the running totals of the last of frames that were not read in full."""

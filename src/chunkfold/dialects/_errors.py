@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from chunkfold import _json
 from chunkfold.response import StreamError
 
@@ -78,6 +80,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         return StreamError(
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
         )
+    raw, error = error if raw is None else raw, _innermost(error)
     status_word = _text(error.get("status"))
     if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
         status_word = None
@@ -94,8 +97,29 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         status=number,
         retryable=is_retryable((kind, code, detailed, error.get("error_type")), number),
         retry_after=_retry_after(error),
-        raw=error if raw is None else raw,
+        raw=raw,
     )
+
+
+# How often an error is looked for in another.
+_WRAPPED = 4
+
+
+def _innermost(error: dict[str, Any]) -> dict[str, Any]:
+    """The error that has a sentence to say: gateways put that of the server behind them into one that has none."""
+    for _ in range(_WRAPPED):
+        if _message_of(error) is not None:
+            break
+        inner = error.get("error") or error.get("errors") or error.get("data")
+        if isinstance(inner, list) and inner:
+            inner = inner[0]
+        if isinstance(inner, str):
+            inner = {"message": inner}
+        if not isinstance(inner, dict):
+            break
+        beside = {key: value for key, value in error.items() if key not in ("error", "errors", "data")}
+        error = {**({**beside, "type": None} if _is_failure(beside.get("type")) else beside), **inner}
+    return error
 
 
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
@@ -177,6 +201,11 @@ def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | Non
     """
     if event == "error":
         return error_event(payload)
+    if payload.get("event") == "error":
+        # The name of the event in the payload, where the framing has no names.
+        inner = payload.get("data")
+        named = error_event(inner if isinstance(inner, dict) else payload)
+        return msgspec.structs.replace(named, raw=dict(payload))
     found = error_in(payload)
     return _flat_error(payload) if found is None and _is_error_body(payload) and _says_error(payload) else found
 
@@ -198,7 +227,7 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     kinds = [word for word in (payload.get("object"), payload.get("type")) if isinstance(word, str)]
     if any(map(_names_error, kinds)) or payload.get("success") is False or _is_failure(payload.get("status")):
         return True
-    code = payload.get("code")
+    code = next((payload[key] for key in _CODES if payload.get(key)), None)
     if code and code not in FINE and not payload.get("type"):
         return True
     said = {key for key, item in payload.items() if item is not None}
@@ -253,6 +282,7 @@ def _message_of(error: Mapping[str, Any]) -> str | None:
         "Message",
         "originalMessage",
         "title",
+        "description",
     ):
         value = error.get(key)
         if isinstance(value, str) and value:

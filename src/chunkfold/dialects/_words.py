@@ -6,14 +6,14 @@ One table for all dialects: gateways send one provider's words in another's shap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chunkfold.response import FinishReason
 
-__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "whole_number", "word"]
+__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "says_nothing", "whole_number", "word"]
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -49,6 +49,24 @@ _PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"
 def is_ping(*words: object) -> bool:
     """True if one of *words* is a name of an event that says only that the server is alive."""
     return any(isinstance(word, str) and word.lower() in _PINGS for word in words)
+
+
+# What a server fills in before it knows anything: which of a list it is, and of what type.
+_FORM = frozenset({"index", "type"})
+
+
+def says_nothing(value: Any) -> bool:
+    """True if there is nothing in *value*, at any depth, but an index and a type: it opens no part."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            left.extend([inner for key, inner in item.items() if key not in _FORM])
+        elif isinstance(item, list):
+            left.extend(item)
+        elif item is not None and item != "":
+            return False
+    return True
 
 
 def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:

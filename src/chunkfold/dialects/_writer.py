@@ -322,6 +322,16 @@ class Writer:
             self.delta(slot, text)
         return slot
 
+    def has_call(self, choice: int, number: Hashable) -> bool:
+        """True if a fragment with that number, or none, and no more has a call that it goes on with."""
+        state = self.table.choice(choice)
+        return state.last_call is not None if number is None else hashable(number) in state.by_number
+
+    def identify(self, slot: Slot, *, id: Any = None, name: Any = None) -> None:
+        """What the start of a call that was open already says of it: an id or a name that came late."""
+        name = _said(name) if slot.name is None else None
+        _calls.identify(self, self.table.choice(slot.choice), slot, _said(id), name, None)
+
     def call_again(self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None) -> Slot:
         """The call that a restated message has at *place*: by its id, else by its place among all; else a new one."""
         state = self.table.choice(choice)

@@ -119,6 +119,12 @@ class AGUI(Dialect):
     # The run
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._run and self._run == payload.get("runId"):
+            # Another run may follow in the same stream; this one comes anew.
+            self._others.clear()
+            self._keys.clear()
+            self._chunk = None
+            self.begin_again()
         self._run = self._run or payload.get("runId")
         self.w.message(id=self._run)
         self._take_input(payload)

@@ -90,8 +90,7 @@ class AnthropicMessages(Dialect):
                 self.w.unknown("message_start", payload)
             message = {}
         if self._started:
-            # Proxies repeat it, or splice in a second attempt with another id: what came so far is void.
-            self.w.reset(0, "replay")
+            self.begin_again()
         self._take_message(message, frame, "message")
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -138,10 +137,12 @@ class AnthropicMessages(Dialect):
         kind = word(_named(block, _BLOCK_FIELDS), default="None")
         slot = self.w.slot(0, index)
         again = slot is not None and slot.open and slot.number == (index, kind)
-        if slot is None or not again or (block.get("id") and slot.id != block["id"]):
+        if slot is None or not again or (block.get("id") and slot.id is not None and slot.id != block["id"]):
             if slot is not None and slot.open:
                 self._stop(slot)
             slot = self._open(index, kind, block)
+        elif slot.kind in CALLS:
+            self.w.identify(slot, id=block.get("id"), name=block.get("name"))
         w = self.w
         if kind == "text":
             w.delta(slot, block.get("text"))

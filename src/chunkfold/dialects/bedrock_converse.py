@@ -106,11 +106,10 @@ class BedrockConverse(Dialect):
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w
         if self._started:
-            # A second attempt spliced in by something between: what came so far is void.
             self._blocks.clear()
             self._results.clear()
             self._orphans.clear()
-            w.reset(0, "replay")
+            self.begin_again()
         self._started = True
         w.message(role=event.get("role"))
         w.blanks(event, ("p",), "output", "message")
@@ -161,7 +160,10 @@ class BedrockConverse(Dialect):
         """The same call started again is no second one."""
         kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
         known = self._blocks.get(index, {}).get(kind)
-        if known is None or known.id != use.get("toolUseId"):
+        id_ = use.get("toolUseId")
+        if known is not None and (not id_ or known.id in (None, id_)):
+            self.w.identify(known, id=id_, name=use.get("name"))
+        else:
             slot = self._open(index, kind, **_call(use), number=index)
             slot.start_input = json_text(use.get("input")) or None
 
@@ -187,7 +189,7 @@ class BedrockConverse(Dialect):
         self.w.delta(self._part(index, "text"), text)
 
     def _arguments(self, index: Any, use: dict[str, Any]) -> None:
-        text = json_text(use.get("input"))
+        text = json_text(use.get("input") or None)
         if not text:
             return
         block = self._blocks.get(index, {})

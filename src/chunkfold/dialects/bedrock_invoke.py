@@ -250,7 +250,7 @@ class BedrockInvoke(Dialect):
         self.w.finish(choice, reason)
 
     def _count(self, payload: dict[str, Any]) -> None:
-        counts = {key: payload[key] for key in _COUNTS & payload.keys() if payload[key] is not None}
+        counts = {key: payload[key] for key in payload if key in _COUNTS and payload[key] is not None}
         self.w.usage(counts, _usage)
 
 

@@ -32,6 +32,7 @@ _EVENT = frozenset(
     }
 )  # fmt: skip
 _BODY = frozenset({"generation_id", "text", "tool_calls", "citations", "generations", "finish_reason", "meta", "error"})
+_CHAT = frozenset({"generation_id", "tool_calls", "citations"})
 _CALL_DELTA = frozenset({"index", "name", "parameters", "text"})
 _CALL = frozenset({"name", "parameters"})
 _GENERATION = frozenset({"text", "finish_reason"})
@@ -54,6 +55,7 @@ class CohereV1(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        self._started = False
         # The calls in order, each with its arguments as they were last stated whole.
         self._calls: dict[Slot, str | None] = {}
 
@@ -88,6 +90,10 @@ class CohereV1(Dialect):
     # Pieces
 
     def _stream_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._started:
+            self._calls.clear()
+            self.begin_again()
+        self._started = True
         self.w.message(id=payload.get("generation_id"))
 
     def _text_generation(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -105,7 +111,7 @@ class CohereV1(Dialect):
                 0,
                 number=_number(delta),
                 name=delta.get("name"),
-                arguments=json_text(delta.get("parameters")),
+                arguments=json_text(delta.get("parameters") or None),
                 extra={key: value for key, value in delta.items() if key not in _CALL_DELTA},
             )
             self._calls.setdefault(slot)
@@ -191,7 +197,7 @@ class CohereV1(Dialect):
 
 def _is_whole(payload: Mapping[str, Any]) -> bool:
     """`/v1/chat` and `/v1/generate` without streaming."""
-    chat = "generation_id" in payload and isinstance(payload.get("text"), str)
+    chat = isinstance(payload.get("text"), str) and not payload.keys().isdisjoint(_CHAT)
     generations = payload.get("generations")
     if chat or not isinstance(generations, list):
         return chat

@@ -58,6 +58,7 @@ class CohereV2(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        self._started = False
         # The content block that was spoken of last.
         self._index = 0
         self._calls: dict[int | None, Slot] = {}
@@ -133,6 +134,11 @@ class CohereV2(Dialect):
     # The whole message
 
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+        if self._started:
+            self._calls.clear()
+            self._index = 0
+            self.begin_again()
+        self._started = True
         self.w.message(id=payload.get("id"))
         self._take_message(message)
 

@@ -16,7 +16,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import FINE, error_in, read_error
 from chunkfold.dialects._flat_calls import flat_function
-from chunkfold.dialects._words import choice_index, is_real, word
+from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -163,6 +163,9 @@ class DashScope(Dialect):
         function = function if isinstance(function, dict) else {}
         id_, name, number, kind = call.get("id"), function.get("name"), call.get("index"), call.get("type")
         arguments = function.get("arguments")
+        own = number if type(number) is int else place
+        if not self._is_whole and says_nothing(call) and not self.w.has_call(index, own):
+            return
         # The first piece of a call says which fields it has.
         is_first = bool(id_ or name) or self._is_whole
         extra = {
@@ -189,12 +192,14 @@ class DashScope(Dialect):
             extra["$absent"] = absent
         slot = self.w.call(
             index,
-            number=number if type(number) is int else place,
+            number=own,
             id=id_,
             name=name,
             tool_type=kind if isinstance(kind, str) and kind else "function",
             extra=extra,
         )
+        if not self._is_whole:
+            arguments = arguments or None  # an object with nothing in it adds none
         for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments)):
             self.w.delta(slot, text)
 

@@ -501,8 +501,8 @@ class Gemini(Dialect):
         if not isinstance(metadata, dict):
             w.extra(at, metadata)
             return
-        for key in metadata.keys() & _CITATIONS:
-            if not metadata[key]:
+        for key in metadata:
+            if key not in _CITATIONS or not metadata[key]:
                 continue
             items = metadata[key] if isinstance(metadata[key], list) else [metadata[key]]
             w.annotations(choice, None, items)
@@ -541,7 +541,7 @@ class Gemini(Dialect):
                 item["topCandidates"] = rivals["candidates"] if _is_list_of_rivals(rivals) else rivals
             items.append(item)
         w.logprobs(choice, items)
-        for key in result.keys() & _TOKENS:
+        for key in [key for key in result if key in _TOKENS]:
             w.extra((*at, key), result[key] if key in _TOP_TOKENS and not isinstance(top, list) else None)
         w.extras(result, _TOKENS, *at)
 

@@ -75,6 +75,7 @@ class GeminiInteractions(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        self._started = False
         # The step that was spoken of last, for events that do not say which they mean.
         self._last: int | str = 0
         self._step_seen = False
@@ -110,6 +111,12 @@ class GeminiInteractions(Dialect):
     # The interaction
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
+        if isinstance(payload.get("interaction"), dict):
+            if self._started:
+                self._last, self._step_seen = 0, False
+                self._begun.clear()
+                self.begin_again()
+            self._started = True
         self._interaction(payload.get("interaction"), frame, "interaction")
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -324,7 +331,7 @@ class GeminiInteractions(Dialect):
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
         if slot is None:
             slot = w.start(0, "tool_call", key=index, tool_type="function")
-        w.delta(slot, json_text(text, frame.data, *path, "arguments"))
+        w.delta(slot, json_text(text or None, frame.data, *path, "arguments"))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""

@@ -74,6 +74,13 @@ class MistralConversations(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        self._begun = False
+        self._begin()
+        # The payload is a body that was not streamed.
+        self._is_whole = False
+
+    def _begin(self) -> None:
+        """Nothing has come yet."""
         self._entries: dict[tuple[str, int | None, str | None], int] = {}
         self._taken: set[int] = set()
         # The text or reasoning that is being written. Only the next one ends it.
@@ -81,8 +88,6 @@ class MistralConversations(Dialect):
         self._told: dict[Slot, dict[str, Any]] = {}
         # For each entry the place after the last chunk of its content.
         self._ends: dict[int, int] = {}
-        # The payload is a body that was not streamed.
-        self._is_whole = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = dict(_unwrapped(payload))
@@ -102,6 +107,10 @@ class MistralConversations(Dialect):
     # The response
 
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
+        if self._begun:
+            self.begin_again()
+            self._begin()
+        self._begun = True
         self._body(payload)
 
     def _body(self, payload: dict[str, Any]) -> None:
@@ -322,7 +331,7 @@ class MistralConversations(Dialect):
             number=("entry", place),
             id=id_ if id_ != "null" else None,
             name=payload.get("name"),
-            arguments=json_text(arguments, frame.data, *path, "arguments"),
+            arguments=json_text(arguments if path else arguments or None, frame.data, *path, "arguments"),
         )
         self._tell(
             slot,
@@ -341,7 +350,7 @@ class MistralConversations(Dialect):
         slot = self._execution(self._entry("tool.execution", payload), payload)
         if given is not None and not isinstance(given, str):
             self._tell(slot, {"$form": "object"})
-        self.w.delta(slot, json_text(given, frame.data, *path, "arguments"))
+        self.w.delta(slot, json_text(given if path else given or None, frame.data, *path, "arguments"))
 
     def _tool_execution_done(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """The tool has run. What it says about the run, if anything, is the result."""

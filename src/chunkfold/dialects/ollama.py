@@ -20,7 +20,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._flat_calls import arguments_key, flat_function
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_real
+from chunkfold.dialects._words import is_real, says_nothing
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ class Ollama(Dialect):
 
     def _tool_calls(self, value: Any, frame: Frame, *path: str) -> None:
         for place, call in self.w.objects("tool_calls", value):
-            self._tool_call(call, frame, path, place)
+            if not says_nothing(call):
+                self._tool_call(call, frame, path, place)
 
     def _tool_call(self, call: dict[str, Any], frame: Frame, path: tuple[str, ...], place: int) -> None:
         """A whole call. Before 2026 it has no id and no index, and equal ones are as many calls."""

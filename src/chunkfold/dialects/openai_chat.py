@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
-from chunkfold.dialects._words import choice_index, whole_number, word
+from chunkfold.dialects._words import choice_index, says_nothing, whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -344,7 +344,8 @@ class OpenAIChat(Dialect):
         """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
         names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
         for _, detail in self.w.objects("reasoning_details", value):
-            self._reasoning_detail(index, detail, names)
+            if self._is_whole or not says_nothing(detail):
+                self._reasoning_detail(index, detail, names)
 
     def _reasoning_detail(self, index: int, detail: dict[str, Any], names: Any) -> None:
         w = self.w
@@ -492,7 +493,8 @@ class OpenAIChat(Dialect):
 
     def _images(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         for _, image in self.w.objects("images", value):
-            self._image_item(index, image, in_content=False)
+            if image or self._is_whole:
+                self._image_item(index, image, in_content=False)
 
     def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Sound in pieces of base64, each decoded by itself, and the words beside it."""
@@ -504,6 +506,8 @@ class OpenAIChat(Dialect):
             w.extra(("choices", index, "message", "audio"), value)
             return
         slot = w.slot(index, "audio")
+        if slot is None and says_nothing(value):
+            return
         if slot is None:
             blank = {key: item for key, item in value.items() if item in (None, "")}
             slot = w.start(index, "audio", key="audio", id=value.get("id"), extra=blank)
@@ -561,6 +565,10 @@ class OpenAIChat(Dialect):
         if type(number) is not int:
             whole = whole_number(number)
             number = number if whole is None else whole
+        if not is_first and not arguments and not self._is_whole and says_nothing(call):
+            # A form that is filled in later, or never.
+            if not self.w.has_call(index, number):
+                return
         if not isinstance(number, (int, str)):
             # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
             before = self.w.last_call(index)
@@ -573,7 +581,7 @@ class OpenAIChat(Dialect):
             id=id_,
             name=name,
             # Some servers send the arguments as an object. One with nothing in it may only say that text is to follow.
-            arguments="" if id_ and arguments == {} else json_text(arguments),
+            arguments="" if arguments == {} and (id_ or not name) and not self._is_whole else json_text(arguments),
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
@@ -590,7 +598,7 @@ class OpenAIChat(Dialect):
                 index,
                 number="function_call",
                 name=value.get("name"),
-                arguments=json_text(value.get("arguments")),
+                arguments=json_text(value.get("arguments") or None),
                 tool_type="function_call",
                 extra={"function": rest} if rest else None,
             )

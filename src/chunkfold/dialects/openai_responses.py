@@ -43,10 +43,10 @@ from chunkfold.parts import UnknownPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold._deltas import Heard
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
+    from chunkfold.likeness.deltas import Heard
     from chunkfold.parts import Kind
     from chunkfold.response import StreamError
 

@@ -225,7 +225,7 @@ class VercelUI(Dialect):
         self._call(payload)
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
-        text = json_text(payload.get("inputTextDelta"), frame.data, "inputTextDelta")
+        text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
         slot = self._call(payload)
         if text:
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)

@@ -75,13 +75,14 @@ def body(response: Response) -> dict[str, Any]:
         out["meta"] = copied(extra["meta"])
     error = response.error
     parts = [part for choice in response.choices for part in choice.parts]
-    # Only `generate` has no id at the start.
+    # Only `generate` has no id at the start; calls and citations are in chat alone.
     is_said = any(not isinstance(part, UnknownPart) for part in parts) or (
         error is None and any(choice.native_finish_reason is not None for choice in response.choices)
     )
-    if "generations" in extra or (response.id is None and is_said and not whole):
+    is_chat = response.id is not None or any(choice.tool_calls or choice.annotations for choice in response.choices)
+    if "generations" in extra or (not is_chat and is_said and not whole):
         _add_generations(out, response, whole)
-    elif whole or response.id is not None or (error is None and not parts):
+    elif whole or is_chat or (error is None and not parts):
         choice = next((choice for choice in response.choices if choice.index == 0), None)
         fill(out, generation_id=response.id)
         out["text"] = choice.text if choice is not None else ""

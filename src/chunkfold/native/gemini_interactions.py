@@ -130,7 +130,7 @@ def body(response: Response) -> dict[str, Any]:
         out[name] = made or (None if whole and extra.get(name, []) is None else [])
     if not whole and (made or response.error is None):
         out.setdefault("object", "interaction")
-    for key in extra.keys() & {"steps", "outputs"}:
+    for key in [key for key in extra if key in ("steps", "outputs")]:
         out.setdefault(key, copied(extra[key]) if not isinstance(extra[key], dict) else [])
     add_unknown(out, (part for part in parts if _is_beside(part)))
     for key in () if whole else ("event_type", "event_id", "index"):

@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chunkfold._deltas import Target
+    from chunkfold.likeness.deltas import Target
 
 __all__ = ["Edges", "Table", "edges_of"]
 

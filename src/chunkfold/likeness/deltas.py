@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from chunkfold._builders import MANY
 from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
 
 if TYPE_CHECKING:
@@ -14,12 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["DELTAS", "MANY", "Heard", "Target"]
 
 DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta})
-
-MANY = 2048
-"""
-Short strings cost ten times their text in memory, so a part's pieces are joined when there are this many, and the
-dialect is told of what it has not heard.
-"""
 
 
 class Target:

@@ -18,7 +18,7 @@ from chunkfold import _json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chunkfold._shapes import Shape
+    from chunkfold.likeness.shapes import Shape
 
 __all__ = ["Totalled"]
 

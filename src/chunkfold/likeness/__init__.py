@@ -2,8 +2,8 @@
 Most frames of a stream differ from the one before in nothing but the text of one delta. This remembers the bytes
 around it.
 
-There are several proofs that a frame need not be read in full: the bytes around its text (`_edges`), and where servers
-vary more than that, its shape (`_shapes`), a number that rises by one (`_counted`) or running totals (`_totalled`).
+There are several proofs that a frame need not be read in full: the bytes around its text (`edges`), and where servers
+vary more than that, its shape (`shapes`), a number that rises by one (`counted`) or running totals (`totalled`).
 Whatever fits none is read in full, which is the definition; and whatever was read in full and was not one delta to an
 open part puts all of them out of force, since it may have changed what a delta means.
 
@@ -19,19 +19,19 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._deltas import MANY, Heard, Target
-from chunkfold._edges import Edges, Table, edges_of
 from chunkfold.events import ToolArgumentsDelta
+from chunkfold.likeness.deltas import MANY, Heard, Target
+from chunkfold.likeness.edges import Edges, Table, edges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chunkfold._counted import Counted
-    from chunkfold._shapes import Shape
-    from chunkfold._totalled import Totalled
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
     from chunkfold.framing.aws_eventstream import AlikeMessages
+    from chunkfold.likeness.counted import Counted
+    from chunkfold.likeness.shapes import Shape
+    from chunkfold.likeness.totalled import Totalled
 
 __all__ = ["Templates", "is_slow"]
 
@@ -211,7 +211,7 @@ class Templates:
             self.is_ready = True
 
     def _make_shape(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
-        from chunkfold._shapes import Shape
+        from chunkfold.likeness.shapes import Shape
 
         self._next_shape = self._tries + (_SHAPE_COST << min(self._failures, _DOUBLINGS))
         try:
@@ -310,13 +310,13 @@ class Templates:
         learner: Counted | Totalled
         if not shape.is_running:
             if self._counted is None:
-                from chunkfold._counted import Counted
+                from chunkfold.likeness.counted import Counted
 
                 self._counted = Counted(self._rising)
             learner = self._counted
         elif not shape.is_numbered and self._heard is None:
             if self._totalled is None:
-                from chunkfold._totalled import Totalled
+                from chunkfold.likeness.totalled import Totalled
 
                 self._totalled = Totalled()
             learner = self._totalled
@@ -552,7 +552,7 @@ def _varying(
     running: tuple[str, ...],
 ) -> tuple[tuple[bytes, ...], dict[str, int]]:
     """The keys of deltas, and how fields may vary, as the dialect names them; without the former nothing is learned."""
-    from chunkfold._shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
+    from chunkfold.likeness.shapes import ADDRESS, PADDING, RISING, RUNNING, TEXT
 
     kinds = {
         **dict.fromkeys(delta, TEXT),

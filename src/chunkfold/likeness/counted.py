@@ -16,7 +16,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chunkfold._shapes import Shape
+    from chunkfold.likeness.shapes import Shape
 
 __all__ = ["Counted"]
 
