@@ -110,8 +110,11 @@ def _response_of(
 
 def _is_truncated(builder: ResponseBuilder, ended: Ended) -> bool:
     """The server said that it was done by an end mark, by an error, or by a reason for each choice."""
-    if ended == "clean" or builder.provider_error:
-        return False
+    return ended != "clean" and not builder.provider_error and _is_reason_missing(builder)
+
+
+def _is_reason_missing(builder: ResponseBuilder) -> bool:
+    """The server has not said for each choice why it stopped."""
     choices = builder.choices.values()
     return not choices or any(not choice.finishes for choice in choices)
 
@@ -133,10 +136,8 @@ def _objection_to(
     if empty and policy.empty_stream != "none":
         if policy.empty_stream == "raise":
             reasons.append("nothing came")
-    elif policy.missing_finish == "raise" and not builder.provider_error:
-        choices = builder.choices.values()
-        if not choices or any(not choice.finishes for choice in choices):
-            reasons.append("the server never said why it stopped")
+    elif policy.missing_finish == "raise" and not builder.provider_error and _is_reason_missing(builder):
+        reasons.append("the server never said why it stopped")
     if unusable:
         reasons.append("unusable tool calls")
     if not reasons or ended == "cancelled":
