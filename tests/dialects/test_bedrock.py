@@ -5,8 +5,10 @@ import json
 
 import pytest
 
+import chunkfold
 from chunkfold import Folder, Limits
 from chunkfold.errors import LimitExceeded
+from tests.framing.framing_helpers import aws_event, aws_message
 from tests.helpers import body_of, case_files, cut, fold_pieces, load_case
 
 
@@ -57,6 +59,15 @@ def test_an_exception_handed_out_as_an_event_is_an_error(dialect):
     assert (error.type, error.message, error.status, error.retryable) == ("throttlingException", "Slow down", 429, True)
     assert response.finish_reason == "error"
     assert not response.parts
+
+
+def test_an_exception_in_plain_text_keeps_its_name_in_the_body():
+    text = aws_event("contentBlockDelta", b'{"contentBlockIndex":0,"delta":{"text":"So"}}')
+    told = {":exception-type": "throttlingException", ":content-type": "text/plain", ":message-type": "exception"}
+    body = chunkfold.fold(text + aws_message(told, b"Slow down")).to_native()
+    assert body["throttlingException"] == {"message": "Slow down"}
+    again = chunkfold.Response.from_native(body, "bedrock-converse").error
+    assert (again.type, again.message, again.retryable) == ("throttlingException", "Slow down", True)
 
 
 def test_json_in_an_envelope_is_as_deep_as_any_other():

@@ -134,7 +134,8 @@ class CohereV2(Dialect):
     # The whole message
 
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
-        if self._started:
+        # Cohere's SDK makes a start of any object that has no type; such a one has no message.
+        if self._started and message:
             self._calls.clear()
             self._index = 0
             self.begin_again()

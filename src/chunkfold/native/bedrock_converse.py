@@ -112,6 +112,8 @@ def add_exception(out: dict[str, Any], response: Response) -> None:
     """An exception stands under its name, as SDKs have it in the union of events; another error under `error`."""
     error = response.error
     told = error_of(response)
+    if error is not None and told is not None and isinstance(error.raw, str):
+        told = {"message": error.raw}  # in plain text
     if error is None or told is None or error.type is None or error.type in told or "error" in told:
         add_error(out, response)
     elif error.type.endswith("Exception"):
