@@ -2,7 +2,7 @@
 From bytes to frames, whatever the framing.
 
 `Framer` looks at the first bytes and hands everything to one of two: `TextFramer` for SSE, lines of
-JSON, JSON documents and JSON arrays, or the reader of the AWS event-stream, which is loaded when the
+JSON, JSON documents and JSON arrays, or the reader of the AWS event-stream. Each is loaded when the
 first such stream comes. No provider is known here, nothing is raised, and where the bytes are cut
 makes no difference.
 """
@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chunkfold.framing._frame import Frame
-from chunkfold.framing.text import TextFramer
 
 if TYPE_CHECKING:
     from chunkfold.errors import LimitExceeded
     from chunkfold.framing.aws_eventstream import EventStreamFramer
+    from chunkfold.framing.text import TextFramer
 
 __all__ = ["Frame", "Framer"]
 
@@ -129,4 +129,6 @@ class Framer:
             if judge_prelude(head):
                 self.messages = EventStreamFramer(self._frame_bytes)
                 return self.messages
+        from chunkfold.framing.text import TextFramer
+
         return TextFramer(self._frame_bytes)
