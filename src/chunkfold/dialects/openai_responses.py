@@ -130,17 +130,17 @@ class OpenAIResponses(Dialect):
             self.w.extras(payload, _CARRYING_FIELDS if handler in _CARRYING else EVENT_FIELDS)
 
     def hear(self, heard: list[Heard]) -> None:
-        sums: dict[int, int] = {}
+        sums: dict[Any, int] = {}
         for run in heard:
             for target, texts in run.runs if run.target is None else [(run.target, run.texts)]:
                 piece = self._pieces.get(target.index)
                 if piece is not None:
                     piece.hear(texts)
-                if run.number >= 0 and id(target) not in sums:
+                if run.number >= 0 and target not in sums:
                     text = told_beside(str(target.payload.get("type")), target.payload)
-                    sums[id(target)] = crc32(text.encode("utf-8", "surrogatepass"))
+                    sums[target] = crc32(text.encode("utf-8", "surrogatepass"))
             if run.number >= 0:
-                targets = map(id, run.targets) if run.target is None else repeat(id(run.target))
+                targets = run.targets if run.target is None else repeat(run.target)
                 self._sequence.hear(run.number, map(sums.__getitem__, targets), run.texts)
 
     def done(self) -> None:
