@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -381,7 +382,9 @@ def test_the_installed_command_and_the_module_are_the_same(saved):
 
 
 def started(*words, env=ENVIRONMENT, **options):
-    return subprocess.Popen([sys.executable, "-m", "chunkfold", *words], env=env, **options)
+    """The command, which can be interrupted: what a shell runs in the background it lets ignore that, with all below."""
+    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([sys.executable, "-m", "chunkfold", *words], env=env, preexec_fn=interruptible, **options)  # noqa: PLW1509
 
 
 def read_until(read, wanted, seconds=20):
