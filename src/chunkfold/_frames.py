@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold import _json, _restated
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._words import is_ping
 from chunkfold.errors import LimitExceeded
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
 
 __all__ = ["NOTHING", "Frames", "unwrapped"]
-
-# No text in a shorter frame is worth looking for.
-_LONG = 16 << 10
 
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
@@ -81,15 +78,13 @@ class Frames:
 
     def _restated(self, data: bytes, fed: StreamAccumulator | None) -> tuple[Any, None] | None:
         """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
-        if fed is None or len(data) < _LONG:
+        if fed is None or len(data) < _restated.LONG:
             return None
-        from chunkfold._restated import LONG, read
-
-        texts = [part.text() for _, _, part in fed.rows() if LONG <= part.size() <= len(data)]
+        texts = [part.text() for _, _, part in fed.rows() if _restated.LONG <= part.size() <= len(data)]
         if not texts:
             return None
         try:
-            return read(data, texts, self._depth), None
+            return _restated.read(data, texts, self._depth), None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
