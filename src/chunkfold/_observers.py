@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
 
-__all__ = ["Observers", "report"]
+__all__ = ["NAMES", "Observers", "report"]
 
-
-_NAMES = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
+# The options that name them, in order.
+NAMES = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
 
 
 def report(name: str) -> None:
@@ -54,7 +54,7 @@ class Observers:
         Raises:
             TypeError: If one cannot be called back.
         """
-        for name, callback in zip(_NAMES, callbacks, strict=True):
+        for name, callback in zip(NAMES, callbacks, strict=True):
             observer(name, callback)
         return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 

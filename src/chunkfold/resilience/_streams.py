@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._intake import next_of
-from chunkfold._observers import Observers
+from chunkfold._observers import NAMES, Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText
 from chunkfold._wording import checked, described, observer
@@ -162,7 +162,6 @@ _OPTIONS = ("split_think_tags", "cumulative_deltas", "limits", "policy", "live_a
 
 def _course(given: dict[str, Any]) -> Course:
     """The course that the arguments of `stream` and `astream` ask for."""
-    names = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
     if not callable(given["connect"]):
         raise TypeError(f"connect must be a function that opens a fresh source, not {described(given['connect'])}")
     for name, kind in _SETTINGS.items():
@@ -183,7 +182,7 @@ def _course(given: dict[str, Any]) -> Course:
         limiter_key=given["limiter_key"],
         limiter_tokens=given["limiter_tokens"],
         options={name: given[name] for name in _OPTIONS},
-        observers=Observers.of(*(given[name] for name in names)),
+        observers=Observers.of(*(given[name] for name in NAMES)),
         on_attempt=given["on_attempt"],
         on_retry=given["on_retry"],
         on_fallback=given["on_fallback"],
