@@ -8,6 +8,7 @@ import msgspec
 
 from chunkfold._decoder import Decoder, not_fed
 from chunkfold._objects import error_body_of, payload_of
+from chunkfold._unfinished import CR, LF
 from chunkfold._wording import described, given_or
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import LimitExceeded
@@ -69,6 +70,8 @@ class Folder:
         self._decoder = Decoder(
             dialect, split_think_tags=split_think_tags, cumulative_deltas=cumulative_deltas, limits=limits
         )
+        self._unfinished = self._decoder.unfinished
+        self._amid = self._unfinished.data
         self._accumulator = StreamAccumulator(policy, limits)
         if policy is not None and policy.usage not in ("latest", "replace"):
             self._decoder.tell_all_totals()
@@ -96,9 +99,14 @@ class Folder:
             ValueError: After `close()`.
             TypeError: If *data* is none of these, or both kinds are mixed.
         """
-        unfinished = self._decoder.unfinished
-        if unfinished.data and type(data) is bytes and unfinished.takes(data):
-            return []
+        amid = self._amid
+        if amid and type(data) is bytes:
+            # `takes`, but for small reads the call itself is what costs.
+            if LF not in data and CR not in data and len(amid) <= self._unfinished.most:
+                amid += data
+                return []
+            if self._unfinished.takes(data):
+                return []
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
@@ -134,7 +142,7 @@ class Folder:
     @property
     def is_amid_event(self) -> bool:
         """True if what came last was the beginning of an event."""
-        return bool(self._decoder.unfinished.data)
+        return bool(self._amid)
 
     @property
     def gains_by_joining(self) -> bool:
@@ -149,7 +157,7 @@ class Folder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        return self._decoder.unfinished.follow(pieces)
+        return self._unfinished.follow(pieces)
 
     def plain_event(self, read: bytes) -> Event | None:
         """Fold *read* and return its event, if it is one whole frame that means a plain delta; else do nothing."""
@@ -224,6 +232,8 @@ class Folder:
         state = unpack(bytes(data))
         folder = cls.__new__(cls)
         folder._decoder, folder._accumulator = state.decoder, state.accumulator
+        folder._unfinished = state.decoder.unfinished
+        folder._amid = folder._unfinished.data
         folder._response = folder._live = None
         if state.live is not None:
             from chunkfold._live import Live

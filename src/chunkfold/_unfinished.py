@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Unfinished"]
+__all__ = ["CR", "LF", "Unfinished"]
 
-_LF, _CR = 0x0A, 0x0D
+LF, CR = 0x0A, 0x0D
 _EVENT_ENDS = (b"\n\n", b"\n\r\n")
 
 
@@ -32,7 +32,7 @@ class Unfinished:
     def takes(self, read: bytes) -> bool:
         """True if *read* ends nothing of the event that is amid: it has been added, and that is all there is to do."""
         data = self.data
-        if len(data) + len(read) < self.needs or (_LF not in read and _CR not in read and len(data) <= self.most):
+        if len(data) + len(read) < self.needs or (LF not in read and CR not in read and len(data) <= self.most):
             data += read
             return True
         return False
@@ -64,7 +64,7 @@ class Unfinished:
         for piece in pieces:
             if type(piece) is not bytes:
                 return piece
-            if _LF in piece or _CR in piece or len(data) > most:
+            if LF in piece or CR in piece or len(data) > most:
                 if len(data) + len(piece) >= needs:
                     return piece
             data += piece
@@ -79,13 +79,13 @@ class Unfinished:
 
 def _ends_event(data: bytes) -> bool:
     """True if an event ends in *data*."""
-    return b"\n\n" in data or (_CR in data and b"\n\r\n" in data)
+    return b"\n\n" in data or (CR in data and b"\n\r\n" in data)
 
 
 def _beginning_in(data: bytes) -> bytes:
     """The beginning of an event at the end of *data*; empty if what is there may mean something by itself."""
     cut = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
-    if _CR in data and b"\n\r\n" in data:
+    if CR in data and b"\n\r\n" in data:
         cut = max(cut, data.rfind(b"\n\r\n") + 3)
     rest = data[cut:]
     lines = rest.count(b"\n")
