@@ -578,6 +578,45 @@ def test_a_shape_tells_types_apart():
         assert shape.read(json.dumps(other).encode(), -1) is None, (key, value)
 
 
+def detail(text, name="reasoning"):
+    details = [{"type": "reasoning.text", "text": text, "format": "unknown", "index": 0}]
+    return sse({"id": "a", "choices": [{"index": 0, "delta": {name: text, "reasoning_details": details}}]})
+
+
+def block(kind, index, **more):
+    return sse({"type": f"content_block_{kind}", "index": index, **more})
+
+
+def late_streams():
+    """Deltas to parts that have ended."""
+    words = [f"word {number} " for number in range(40)]
+    pairs = [(detail(word), chat(word)) for word in words]
+    yield "openai-chat", [frame for pair in pairs for frame in pair]
+    yield "openai-chat", [*map(detail, words[:20]), *map(chat, words), *map(detail, words)]
+    for start, key in (
+        ({"type": "text", "text": ""}, "text"),
+        ({"type": "thinking", "thinking": ""}, "thinking"),
+        ({"type": "tool_use", "id": "t", "name": "f", "input": {}}, "partial_json"),
+    ):
+        kind = {"partial_json": "input_json_delta"}.get(key, f"{key}_delta")
+        head = [sse({"type": "message_start", "message": {"id": "m"}}), block("start", 0, content_block=start)]
+        deltas = [block("delta", 0, delta={"type": kind, key: word}) for word in words]
+        yield "anthropic-messages", [*head, *deltas[:9], block("stop", 0), *deltas, deltas[0]]
+
+
+@pytest.mark.parametrize("orphans", ["keep", "wait", "drop"])
+@pytest.mark.parametrize(("dialect", "frames"), list(late_streams()))
+def test_deltas_to_parts_that_have_ended_mean_the_same_fast_and_slow(dialect, frames, orphans):
+    assert_templates_change_nothing(frames, dialect)
+    options = {"policy": Policy(orphans=orphans)}
+    assert snapshots(frames, dialect, **options) == slowly(snapshots, frames, dialect, **options)
+
+
+def test_reasoning_details_that_come_back_are_not_read_in_full():
+    frames = [*map(detail, "abcd"), *[chat("e")] * 20, *[detail(f"{number}") for number in range(100)]]
+    assert frames_read_in_full(frames) <= 12
+
+
 @pytest.mark.parametrize(("value", "is_off"), [("1", True), ("0", False), ("", False)])
 def test_an_environment_variable_turns_the_fast_ways_off(value, is_off):
     """`CHUNKFOLD_SLOW=1` is for bisecting: if a result changes with it, one of the fast ways is wrong."""

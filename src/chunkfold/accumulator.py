@@ -117,9 +117,13 @@ class StreamAccumulator:
         stopped = self._builder.stopped
         return judged_part(self._builder, stopped) if stopped is not None else None
 
-    def sink(self, choice: int, index: int) -> PartBuilder:
-        """The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one."""
-        return self._builder.choices[choice].parts[index]
+    def sink(self, choice: int, index: int, delta: type | None = None) -> PartBuilder:
+        """
+        The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one. A part
+        that has ended may have a *delta* of that type put aside.
+        """
+        builder = self._builder.choices[choice]
+        return builder.strays.get((index, delta)) or builder.parts[index]
 
     def rows(self) -> Iterator[tuple[int, int, PartBuilder]]:
         """Each part with its choice and its index, in order."""

@@ -109,7 +109,7 @@ class Writer:
         if self.splits_think_tags or self._cumulative or self.careful or self.singular:
             return False
         slot = self.table.choices[choice].slots[index]
-        return slot.scanner is None and not slot.half and slot.open
+        return slot.scanner is None and not slot.half
 
     # Facts about the message
 

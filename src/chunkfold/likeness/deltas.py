@@ -44,7 +44,7 @@ class Target:
     def open(self, accumulator: StreamAccumulator) -> list[Any]:
         """The list that the texts of this part are appended to; whoever asks is about to append."""
         if self.builder is None:
-            self.builder = accumulator.sink(self.choice, self.index)
+            self.builder = accumulator.sink(self.choice, self.index, self.event)
         pieces: list[Any] = self.builder.pieces
         if not pieces:
             self.builder.touch()
