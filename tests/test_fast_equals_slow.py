@@ -617,6 +617,48 @@ def test_reasoning_details_that_come_back_are_not_read_in_full():
     assert frames_read_in_full(frames) <= 12
 
 
+def numbered(text, token, place="delta", **more):
+    """As Together sends: a field beside the text that says something new each time."""
+    choice = {"index": 0, "delta": {"role": "assistant", "content": text}}
+    (choice["delta"] if place == "delta" else choice)["token_id"] = token
+    return sse({"id": "a", "choices": [choice], **more})
+
+
+TOKENS = [*range(20), 7, 7, 7, 8, 8, 7, 0, 0, "", 1.5, 2, None, 3, True, 4, "x", "y", [], {"a": 1}, 2**70, -1, 1e300, 5]
+
+
+@pytest.mark.parametrize("place", ["delta", "choice"])
+def test_fields_that_are_kept_as_they_come_are_the_latest_fast_and_slow(place):
+    """Of those that nobody reads in between only the last counts; whoever looks sees the latest."""
+    for tokens in (TOKENS, TOKENS[::-1], [str(token) for token in TOKENS], [3] * 30 + TOKENS, list(range(200))):
+        frames = [numbered(f"{place} ", token, place) for place, token in enumerate(tokens)]
+        assert_templates_change_nothing(frames, "openai-chat")
+        assert snapshots(frames, "openai-chat") == slowly(snapshots, frames, "openai-chat")
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 3.5, "", "a", "b", None, "-"]), min_size=30, max_size=80), seeds)
+def test_fields_that_come_and_go_mean_the_same_fast_and_slow(tokens, rng):
+    frames = []
+    for number, token in enumerate(tokens):
+        usage = {"usage": {"prompt_tokens": 1, "completion_tokens": number}} if rng.random() < 0.5 else {}
+        frame = (
+            chat("x", **usage)
+            if token == "-"
+            else numbered("x", token, rng.choice(["delta", "delta", "choice"]), **usage)
+        )
+        frames += [frame] * rng.choice([1, 1, 1, 9])
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert snapshots(frames, "openai-chat") == slowly(snapshots, frames, "openai-chat")
+
+
+def test_fields_that_are_kept_as_they_come_need_no_full_reading():
+    assert frames_read_in_full([numbered("word", token) for token in range(200)], events=False) <= 8
+    # What the dialect knows may mean something else with another value.
+    reasons = [*range(1, 30), 0, *range(1, 9), 0, 0, ""]
+    frames = [sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": n}]}) for n in reasons]
+    assert_templates_change_nothing(frames, "openai-chat")
+
+
 @pytest.mark.parametrize(("value", "is_off"), [("1", True), ("0", False), ("", False)])
 def test_an_environment_variable_turns_the_fast_ways_off(value, is_off):
     """`CHUNKFOLD_SLOW=1` is for bisecting: if a result changes with it, one of the fast ways is wrong."""

@@ -16,7 +16,7 @@ from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, MessageStop, UsageUpdate
+from chunkfold.events import ErrorEvent, Extra, MessageStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
 from chunkfold.likeness import Templates, is_slow
 from chunkfold.likeness.deltas import DELTAS
@@ -145,7 +145,7 @@ class Decoder:
                 self._writer.frame += 1
                 target, text = found
                 event = target.event(target.choice, target.index, text)
-                if templates.running is None:
+                if templates.telling is None:
                     return [event]
                 templates.catch_up()
                 return [event, *self._taken()]
@@ -194,7 +194,7 @@ class Decoder:
     def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
         """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
         templates = self._templates
-        if not self.is_ready or templates.may_have_totals:
+        if not self.is_ready or templates.may_tell_more:
             return None
         found = templates.find_read(read)
         if found is None:
@@ -202,7 +202,8 @@ class Decoder:
         target, text = found
         target.open(accumulator).append(text)
         self._writer.frame += 1
-        return target.event(target.choice, target.index, text)
+        event: Event = target.event(target.choice, target.index, text)
+        return event
 
     def express(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
         """
@@ -218,7 +219,7 @@ class Decoder:
             writer.frame += 1
             target.open(accumulator).append(text)
             event = target.event(target.choice, target.index, text)
-            if templates.running is None:
+            if templates.telling is None:
                 yield event
             else:
                 templates.catch_up()
@@ -488,7 +489,7 @@ class Decoder:
             if found is not None:
                 target, text = found
                 writer.out.append(target.event(target.choice, target.index, text))
-                if templates.running is not None:
+                if templates.telling is not None:
                     templates.catch_up()
                 return
         if templates.is_behind:
@@ -550,19 +551,19 @@ class Decoder:
     def _learn(self, before: int, frame: Frame, payload: Any) -> None:
         """If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness."""
         writer, templates = self._writer, self._templates
-        delta = _one_delta(writer.out, before)
+        delta, extras = _one_delta(writer.out, before)
         if delta is None or type(payload) is not dict or not writer.is_plain(delta.choice, delta.index):
             templates.clear()
             return
         if frame.event != self._learned_event or len(writer.out) > before + 1:
-            # What is in force was learned before the usage that came now.
+            # What is in force was learned before what else was told now.
             templates.clear()
             self._learned_event = frame.event
         messages = self._framer.messages
         if messages is not None and self._is_countless:
             if templates.alike is None or templates.alike.name != frame.event:
                 templates.alike = messages.alike(frame.event)
-        templates.learn(delta, frame.data, self._read, payload)
+        templates.learn(delta, frame.data, self._read, payload, extras)
 
     def _feed_payload(self, payload: Any) -> None:
         if not hasattr(payload, "keys") or isinstance(payload, type):
@@ -593,8 +594,12 @@ def not_fed(data: Any) -> str:
     return f"feed() takes bytes or one payload, not {described(data)}{remedy}"
 
 
-def _one_delta(events: list[Event], start: int) -> Any:
-    """The delta among the events from *start* on, if they say nothing but that and the usage so far."""
-    if len(events) == start + 2 and type(events[start + 1]) is UsageUpdate:
-        return events[start] if type(events[start]) in DELTAS else None
-    return events[start] if len(events) == start + 1 and type(events[start]) in DELTAS else None
+def _one_delta(events: list[Event], start: int) -> tuple[Any, list[Extra]]:
+    """The delta that the events from *start* on begin with, if they say no more than fields to keep and the usage."""
+    if len(events) == start or type(events[start]) not in DELTAS:
+        return None, []
+    beside = events[start + 1 :]
+    if beside and type(beside[-1]) is UsageUpdate:
+        beside.pop()
+    extras = [event for event in beside if type(event) is Extra]
+    return (events[start], extras) if len(extras) == len(beside) else (None, [])

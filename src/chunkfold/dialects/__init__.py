@@ -94,6 +94,11 @@ class Dialect:
         self.w.reset(0, "replay")
         self.end_seen = False
 
+    @staticmethod
+    def may_vary(path: tuple[str | int, ...]) -> bool:  # noqa: ARG004 - for those that know better
+        """True if the field at *path* of a payload is kept as it comes, whatever number or text it may be."""
+        return False
+
     def catch_up(self, totals: dict[str, Any]) -> None:
         """Take the running totals of the last of frames that were not read in full."""
 

@@ -39,6 +39,7 @@ _MESSAGE = frozenset(
         "citations",
     }
 )  # fmt: skip
+_KNOWN = _CHOICE | _MESSAGE | {"error"}
 _ROLE = frozenset({"role"})
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
@@ -203,6 +204,13 @@ class OpenAIChat(Dialect):
         for key in ("object", "obfuscation", "p"):
             if key in payload:
                 w.extra((key,), payload[key])
+
+    @staticmethod
+    def may_vary(path: tuple[str | int, ...]) -> bool:
+        """Fields that nobody knows: Together sends a `token_id` in each delta."""
+        if path[:1] != ("choices",) or path[-1] in _KNOWN:
+            return False
+        return len(path) == 3 or (len(path) == 4 and path[2] == "delta")
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         self.w.usage(totals)

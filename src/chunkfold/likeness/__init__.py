@@ -3,7 +3,8 @@ Most frames of a stream differ from the one before in nothing but the text of on
 around it.
 
 There are several proofs that a frame need not be read in full: the bytes around its text (`edges`), and where servers
-vary more than that, its shape (`shapes`), a number that rises by one (`counted`) or running totals (`totalled`).
+vary more than that, its shape (`shapes`), a number that rises by one (`counted`) or running totals (`totalled`). Of
+what only the latest counts is then left for the end: totals, and fields that are kept as they come.
 Whatever fits none is read in full, which is the definition; and whatever was read in full and was not one delta to an
 open part puts all of them out of force, since it may have changed what a delta means.
 
@@ -24,13 +25,14 @@ from chunkfold.likeness.deltas import MANY, Heard, Target
 from chunkfold.likeness.edges import Edges, Table, edges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
+    from chunkfold.events import Extra
     from chunkfold.framing.aws_eventstream import AlikeMessages
     from chunkfold.likeness.counted import Counted
-    from chunkfold.likeness.shapes import Shape
+    from chunkfold.likeness.shapes import Path, Shape
     from chunkfold.likeness.totalled import Totalled
 
 __all__ = ["Templates", "is_slow"]
@@ -64,7 +66,7 @@ class Templates:
     __slots__ = (
         "_calls", "_counted", "_dialect", "_failures", "_heard", "_heard_count", "_in_vain", "_keys", "_kinds",
         "_known", "_longest", "_next_shape", "_probing", "_refused", "_risen", "_rising", "_shapes", "_since",
-        "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "running", "taken",
+        "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "taken", "telling",
     )  # fmt: skip
 
     def __init__(
@@ -105,8 +107,8 @@ class Templates:
         # What the dialect has not heard, if it listens.
         self._heard: list[Heard] | None = None
         self._heard_count = 0
-        self.running: Shape | None = None
-        """The shape of the last frame, if there are totals in it that the dialect has not seen."""
+        self.telling: Shape | None = None
+        """The shape of the last frame, if it said more than its text and the dialect was not told."""
         self.is_behind = False
         """True if the dialect has to catch up."""
         self.is_ready = False
@@ -129,9 +131,9 @@ class Templates:
         return bool(self._table.by_read)
 
     @property
-    def may_have_totals(self) -> bool:
-        """True if frames that fit may have such."""
-        return bool(self._shapes) and any(shape.is_running for shape in self._shapes)
+    def may_tell_more(self) -> bool:
+        """True if frames that fit may say more than their text."""
+        return bool(self._shapes) and any(shape.tells for shape in self._shapes)
 
     @property
     def is_in_force(self) -> bool:
@@ -155,8 +157,18 @@ class Templates:
 
     # Making them
 
-    def learn(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
-        """Remember the frame *data* that said *payload* and meant *event*, and the whole *read* if it held no more."""
+    def learn(
+        self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any], extras: Sequence[Extra] = ()
+    ) -> None:
+        """
+        Remember the frame *data* that said *payload* and meant *event*, and the whole *read* if it held no more. It
+        also said *extras*.
+        """
+        kept = self._places_of(extras, payload)
+        if kept is None or any(shape.keeps != tuple(kept.values()) for shape in self._shapes):
+            self.clear()
+        if kept is None:
+            return
         self._keep_beside(event)
         self._refused = None
         if type(event) is ToolArgumentsDelta:
@@ -182,13 +194,23 @@ class Templates:
         self._worn = self._worn + 1 if self._since < _WORN else 0
         self._since = 0
         may_vary = vain >= _SHAPE_AFTER or number is not None or self._worn > _WORN_AFTER
-        if not self._revive(event, data, read, payload) and may_vary and self._tries >= self._next_shape:
-            self._make_shape(event, data, read, payload)
-        if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN) and not self.may_have_totals:
-            self._make_template(event, data, read, payload)
+        if not self._revive(event, data, read, payload, kept) and may_vary and self._tries >= self._next_shape:
+            self._make_shape(event, data, read, payload, kept)
+        if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN):
+            if not kept and not self.may_tell_more:
+                self._make_template(event, data, read, payload)
         self._probing = False
         if self.alike is not None:
             self.is_ready = self.is_in_force
+
+    def _places_of(self, extras: Sequence[Extra], payload: dict[str, Any]) -> Mapping[Path, Path] | None:
+        """Where in *payload* the fields are that were kept, and where they are kept; `None` if that is not known."""
+        if not extras:
+            return {}
+        from chunkfold.likeness.shapes import places_of
+
+        may_vary = self._dialect.may_vary if self._dialect is not None else None
+        return places_of(extras, payload, may_vary) if may_vary is not None else None
 
     def _keep_beside(self, event: Any) -> None:
         """Text goes to one part at a time, only calls go on beside each other."""
@@ -210,23 +232,28 @@ class Templates:
         if self._table.by_read:
             self.is_ready = True
 
-    def _make_shape(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> None:
+    def _make_shape(
+        self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any], kept: Mapping[Path, Path]
+    ) -> None:
         from chunkfold.likeness.shapes import Shape
 
         self._next_shape = self._tries + (_SHAPE_COST << min(self._failures, _DOUBLINGS))
         try:
-            shape = Shape(payload, event.text, self._kinds, has_address=len(self._calls) > 1)
+            shape = Shape(payload, event.text, self._kinds, has_address=len(self._calls) > 1, kept=kept)
         except (ValueError, TypeError, AttributeError):
             return
         if shape.read(data, -1) is not None:
             self._known = [shape, *self._known[: _SHAPES - 1]]
             self._shapes = [known for known in self._shapes if known in self._known]
-            self._revive(event, data, read, payload)
+            self._revive(event, data, read, payload, kept)
 
-    def _revive(self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any]) -> bool:
+    def _revive(
+        self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any], kept: Mapping[Path, Path]
+    ) -> bool:
         """Put a shape that *data* is of in force, for the part of *event*."""
+        keeps = tuple(kept.values())
         for shape in self._known:
-            found = shape.read(data, -1)
+            found = shape.read(data, -1) if shape.keeps == keeps else None
             if found is None:
                 shape.in_vain += 1
             elif found[1] == event.text:
@@ -238,8 +265,8 @@ class Templates:
                     self.is_ready = True
                 if shape not in self._shapes:
                     self._shapes = [shape, *self._shapes]
-                if shape.is_running:
-                    # A template would hold totals that are not the latest.
+                if shape.tells:
+                    # A template would hold what is not the latest.
                     self._drop_templates()
                 return True
         for shape in self._known:
@@ -277,7 +304,7 @@ class Templates:
         if self._totalled is not None:
             found = self._totalled.find(read)
             if found is not None:
-                if self.running is not self._totalled.shape:
+                if self.telling is not self._totalled.shape:
                     self._note(self._totalled.shape)
                 return found
         known = self._table.find_read(read)
@@ -308,6 +335,8 @@ class Templates:
     def _learn_around(self, shape: Shape, data: bytes, found: tuple[Target, str]) -> None:
         """Learn what is around the text, and the number or the totals, of a read that held frame *data*."""
         learner: Counted | Totalled
+        if shape.keeps:
+            return
         if not shape.is_running:
             if self._counted is None:
                 from chunkfold.likeness.counted import Counted
@@ -367,13 +396,13 @@ class Templates:
         return found
 
     def _note(self, shape: Shape) -> None:
-        """Keep the number of a frame of that shape, and that it had running totals."""
+        """Keep the number of a frame of that shape, and that there is more to tell of it."""
         if shape.is_numbered:
             self._risen = shape.number
-        if shape.is_running:
-            if self.running is not None and self.running is not shape:
+        if shape.tells:
+            if self.telling is not None and self.telling is not shape:
                 self.catch_up()
-            self.running = shape
+            self.telling = shape
             self.is_behind = True
 
     def _probe(self) -> None:
@@ -421,9 +450,12 @@ class Templates:
         if self._heard:
             heard, self._heard, self._heard_count = self._heard, [], 0
             dialect.hear(heard)
-        if self.running is not None:
-            shape, self.running = self.running, None
-            dialect.catch_up(shape.totals())
+        if self.telling is not None:
+            shape, self.telling = self.telling, None
+            for path, value in shape.kept():
+                dialect.w.extra(path, value)
+            if shape.is_running:
+                dialect.catch_up(shape.totals())
 
     # Straight into the accumulator, for callers who want no events
 

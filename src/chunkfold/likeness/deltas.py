@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold._builders import MANY
-from chunkfold.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
+from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chunkfold.accumulator import StreamAccumulator
 
 __all__ = ["DELTAS", "MANY", "Heard", "Target"]
@@ -25,7 +23,7 @@ class Target:
     def __init__(self, event: Any, payload: dict[str, Any]) -> None:
         self.payload = payload
         """A payload that said such a delta."""
-        self.event: Callable[[int, int, str], Event] = type(event)
+        self.event: type[Any] = type(event)
         self.choice: int = event.choice
         self.index: int = event.index
         self.part = (self.choice, self.index)

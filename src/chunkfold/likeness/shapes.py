@@ -1,6 +1,6 @@
 """
 For frames that are alike in what they say and not in their bytes: keys in another order each time, padding, numbers
-that rise, running totals, one text told twice.
+that rise, running totals, one text told twice, fields that are kept as they come last.
 
 A shape is a frame that was read in full and meant one delta, made into a type: what stays is a literal of that type,
 what may vary is a hole in it. Frames are decoded straight into it, and the decoder refuses all that is not of the type,
@@ -9,23 +9,29 @@ so that decoding is the proof. The index of a call may vary too: it tells which 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice, takewhile
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["ADDRESS", "PADDING", "RISING", "RUNNING", "TEXT", "Shape"]
+    from chunkfold.events import Extra
+
+__all__ = ["ADDRESS", "PADDING", "RISING", "RUNNING", "TEXT", "Path", "Shape", "places_of"]
 
 # What keys may say of their values, and further kinds of holes.
 TEXT, PADDING, RISING, RUNNING, ADDRESS = range(5)
-_SAME, _EXACT = 5, 6
+_SAME, _EXACT, _KEPT = 5, 6, 7
 _TYPES: Final[dict[int, Any]] = {TEXT: str, _SAME: str, RISING: int, RUNNING: int, ADDRESS: int, _EXACT: Any}
+# A number that is whole need not stay so, and an object may be deeper than the last.
+_KEPT_TYPES: Final[dict[type, Any]] = {int: int | float, float: int | float, str: str}
 # Nothing has to be compared where these stand.
-_FREE = (PADDING, RUNNING)
+_FREE = (PADDING, RUNNING, _KEPT)
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _to_plain: Callable[[Any], Any] = msgspec.to_builtins
@@ -36,6 +42,7 @@ _INT_MAX = 1 << 63
 _LF, _CR = 0x0A, 0x0D
 
 Path = tuple[str | int, ...]
+NOTHING_KEPT: Final[Mapping[Path, Path]] = MappingProxyType({})
 
 
 class Shape:
@@ -47,6 +54,7 @@ class Shape:
         text: The text of the delta that it meant.
         kinds: What the dialect says of keys.
         has_address: The delta was to a call.
+        kept: The fields that were kept as they came, of which only the latest value counts, and where they were kept.
 
     Raises:
         ValueError: If no type can be made of *payload*, or it cannot be told where in it *text* is.
@@ -54,12 +62,20 @@ class Shape:
     """
 
     __slots__ = (
-        "_get_usage", "_holes", "decode", "fixed", "get", "in_vain", "is_addressed", "is_counted", "is_numbered",
-        "is_simple", "is_stateful", "key_count", "lead", "number", "seen", "targets", "texts", "trail", "usage",
-        "usage_path",
+        "_get_kept", "_get_usage", "_holes", "decode", "fixed", "frame", "get", "in_vain", "is_addressed", "is_counted",
+        "is_numbered", "is_simple", "is_stateful", "keeps", "key_count", "lead", "number", "seen", "targets", "tells",
+        "texts", "trail", "usage", "usage_path",
     )  # fmt: skip
 
-    def __init__(self, payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool) -> None:
+    def __init__(
+        self,
+        payload: dict[str, Any],
+        text: str,
+        kinds: Mapping[str, int],
+        *,
+        has_address: bool,
+        kept: Mapping[Path, Path] = NOTHING_KEPT,
+    ) -> None:
         # What a delta belongs to, by the indexes in it. While there is none the shape is out of force.
         self.targets: dict[Any, Any] = {}
         # The framing around the frame, where it was a read of its own.
@@ -69,11 +85,13 @@ class Shape:
         self.seen = self.in_vain = 0
         # The texts of those that were followed.
         self.texts: list[str] = []
-        # Of the last frame: its rising number, and what has its running totals: decoded or as JSON.
+        # Of the last frame: its rising number, itself as it was decoded, and its running totals as JSON, if these are
+        # newer.
         self.number = -1
-        self.usage: Any = None
+        self.frame: Any = None
+        self.usage: bytes | None = None
         self.key_count = _key_count(payload)
-        holes = _holes(payload, text, kinds, has_address=has_address)
+        holes = _holes(payload, text, kinds, kept, has_address=has_address)
         made = _type_of(payload, (), {path: _hole_type(kind, value) for path, kind, value in holes})
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(made).decode
         compared = [hole for hole in holes if hole[1] not in _FREE]
@@ -93,8 +111,13 @@ class Shape:
             raise ValueError("several usages")
         self.usage_path: Path = usages.pop() if usages else ()
         self._get_usage = attrgetter(_attributes(payload, self.usage_path)) if self.usage_path else None
+        # Where fields are kept as they came last.
+        self.keeps = tuple(kept.values())
+        self._get_kept = [attrgetter(_attributes(payload, path)) for path in kept]
+        # The dialect is to be told more of the last frame than its text.
+        self.tells = bool(self._get_usage or kept)
         # More has to be noted of a frame than its text.
-        self.is_stateful = self.is_numbered or self._get_usage is not None
+        self.is_stateful = self.is_numbered or self.tells
 
     @property
     def is_running(self) -> bool:
@@ -155,8 +178,7 @@ class Shape:
                     return None
         if not text:
             return None
-        if self._get_usage is not None:
-            self.usage = self._get_usage(frame)
+        self.frame, self.usage = frame, None
         return address, text
 
     def follow(self, accumulator: Any, pieces: Iterator[Any], risen: int, most: int, longest: int) -> Any:
@@ -216,8 +238,8 @@ class Shape:
         finally:
             self.number = risen
             self.texts = texts[had:]
-            if frame is not None and self._get_usage is not None:
-                self.usage = self._get_usage(frame)
+            if frame is not None:
+                self.frame, self.usage = frame, None
         if len(self.texts) < most:
             raise StopIteration
         return next(pieces)
@@ -257,7 +279,31 @@ class Shape:
 
     def totals(self) -> Any:
         """The object with the running totals, as the last frame has it."""
-        return _from_json(self.usage) if type(self.usage) is bytes else _to_plain(self.usage)
+        if self.usage is not None:
+            return _from_json(self.usage)
+        return _to_plain(self._get_usage(self.frame)) if self._get_usage is not None else None
+
+    def kept(self) -> Iterator[tuple[Path, Any]]:
+        """The fields that are kept as they came last, as the last frame has them."""
+        return zip(self.keeps, [get(self.frame) for get in self._get_kept], strict=True)
+
+
+def places_of(
+    extras: Sequence[Extra], payload: dict[str, Any], may_vary: Callable[[Path], bool]
+) -> dict[Path, Path] | None:
+    """
+    Where in *payload* the fields are that were kept as they came, and where they were kept. `None` if it cannot be told
+    of one, or if one may not vary.
+    """
+    leaves = list(_leaves(payload, ()))
+    places: dict[Path, Path] = {}
+    for extra in extras:
+        kind, value, key = type(extra.value), extra.value, extra.path[-1]
+        found = [path for path, leaf in leaves if path[-1:] == (key,) and type(leaf) is kind and leaf == value]
+        if kind not in _KEPT_TYPES or len(found) != 1 or found[0] in places or not may_vary(found[0]):
+            return None
+        places[found[0]] = extra.path
+    return places
 
 
 def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -> None:
@@ -271,14 +317,14 @@ def _add_to_each(sinks: dict[Any, list[str]], more: Iterator[tuple[str, int]]) -
 
 
 def _holes(
-    payload: dict[str, Any], text: str, kinds: Mapping[str, int], *, has_address: bool
+    payload: dict[str, Any], text: str, kinds: Mapping[str, int], kept: Mapping[Path, Path], *, has_address: bool
 ) -> list[tuple[Path, int, Any]]:
     """The values that may vary: where they are, how, and what they were. The text is the first one."""
     holes = []
     for number, (path, value) in enumerate(_leaves(payload, ())):
         if number > _MANY:
             raise ValueError("too many values")
-        kind = _kind(path, value, text, kinds, has_address=has_address)
+        kind = _KEPT if path in kept else _kind(path, value, text, kinds, has_address=has_address)
         if kind is not None:
             holes.append((path, kind, value))
     texts = [place for place, (_, kind, _) in enumerate(holes) if kind == TEXT]
@@ -336,6 +382,8 @@ def _kind(path: Path, value: Any, text: str, kinds: Mapping[str, int], *, has_ad
 
 def _hole_type(kind: int, value: Any) -> Any:
     """The type of what may stand in a hole."""
+    if kind == _KEPT:
+        return _KEPT_TYPES[type(value)]
     return bool if kind == _EXACT and type(value) is bool else _TYPES.get(kind, type(value))
 
 
