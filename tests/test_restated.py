@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import chunkfold
 from chunkfold import Folder, _restated, likeness
+from chunkfold._builders import PartBuilder
 from tests.laws import assert_templates_change_nothing
 from tests.streams import sse
 
@@ -155,3 +156,21 @@ def test_what_is_told_last_stands(kind):
 def test_a_string_that_cannot_be_cut_is_read():
     text = "a" + "\\" * _restated.LONG
     assert _restated.read(json.dumps(text).encode(), [text], 0) == text
+
+
+def test_many_long_frames_look_at_few_of_many_parts(monkeypatch):
+    """Results of a search are long, and each stands between parts of its own."""
+    looked = []
+    size = PartBuilder.size
+    monkeypatch.setattr(PartBuilder, "size", lambda part: looked.append(1) or size(part))
+    content = [{"type": "web_search_result", "encrypted_content": "a" * _restated.LONG}]
+    block = {"type": "web_search_tool_result", "tool_use_id": "t", "content": content}
+    count = 300
+    frames = [sse({"type": "message_start", "message": {"id": "m"}})]
+    for index in range(count):
+        frames += [
+            sse({"type": "content_block_start", "index": index, "content_block": block}),
+            sse({"type": "content_block_stop", "index": index}),
+        ]
+    assert len(chunkfold.fold(iter(frames), "anthropic-messages").choices[0].parts) == count
+    assert count < len(looked) <= 40 * count

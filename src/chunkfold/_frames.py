@@ -26,6 +26,9 @@ __all__ = ["NOTHING", "Frames", "unwrapped"]
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
 
+# A long frame is looked through for the texts of so many parts: there may be many of both.
+_NEWEST = 32
+
 
 class Frames:
     """
@@ -80,7 +83,8 @@ class Frames:
         """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
         if fed is None or len(data) < _restated.LONG:
             return None
-        texts = [part.text() for _, _, part in fed.rows() if _restated.LONG <= part.size() <= len(data)]
+        newest = fed.newest(_NEWEST)
+        texts = [part.text() for part in newest if _restated.LONG <= part.size() <= len(data)]
         if not texts:
             return None
         try:

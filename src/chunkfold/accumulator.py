@@ -7,6 +7,7 @@ What an event does stands in `_effects`, what is kept of it in `_builders`, and 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from chunkfold._assembly import as_it_stands, judged, judged_part
@@ -124,6 +125,11 @@ class StreamAccumulator:
         """
         builder = self._builder.choices[choice]
         return builder.strays.get((index, delta)) or builder.parts[index]
+
+    def newest(self, most: int) -> Iterator[PartBuilder]:
+        """The parts that came last, at most *most*."""
+        choices = reversed(self._builder.choices.values())
+        return islice((part for choice in choices for part in reversed(choice.parts)), most)
 
     def rows(self) -> Iterator[tuple[int, int, PartBuilder]]:
         """Each part with its choice and its index, in order."""

@@ -65,8 +65,9 @@ class Templates:
 
     __slots__ = (
         "_calls", "_counted", "_dialect", "_failures", "_heard", "_heard_count", "_in_vain", "_keys", "_kinds",
-        "_known", "_longest", "_next_shape", "_probing", "_refused", "_risen", "_rising", "_shapes", "_since",
-        "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "taken", "telling",
+        "_known", "_longest", "_next_shape", "_probing", "_refused", "_risen", "_rising", "_shaped", "_shapes",
+        "_since", "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "taken",
+        "telling",
     )  # fmt: skip
 
     def __init__(
@@ -104,6 +105,8 @@ class Templates:
         self._counted: Counted | None = None
         # What is around texts and totals, where only they vary.
         self._totalled: Totalled | None = None
+        # The part that a shape was first made for.
+        self._shaped: tuple[int, int] | None = None
         # What the dialect has not heard, if it listens.
         self._heard: list[Heard] | None = None
         self._heard_count = 0
@@ -238,8 +241,12 @@ class Templates:
         from chunkfold.likeness.shapes import Shape
 
         self._next_shape = self._tries + (_SHAPE_COST << min(self._failures, _DOUBLINGS))
+        part = (event.choice, event.index)
+        self._shaped = self._shaped or part
+        # Where there are many short parts, one shape is to do for the next ones too.
+        has_address = len(self._calls) > 1 or part != self._shaped
         try:
-            shape = Shape(payload, event.text, self._kinds, has_address=len(self._calls) > 1, kept=kept)
+            shape = Shape(payload, event.text, self._kinds, has_address=has_address, kept=kept)
         except (ValueError, TypeError, AttributeError):
             return
         if shape.read(data, -1) is not None:

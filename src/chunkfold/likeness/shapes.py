@@ -196,7 +196,7 @@ class Shape:
             return next(pieces)
         lead, trail = self.lead, self.trail
         start, end = len(lead), -len(trail) or None
-        is_numbered, fixed = self.is_numbered, self.fixed
+        is_numbered, fixed = self.is_numbered, (address,) if self.is_addressed else self.fixed
         is_more = self.is_counted or bool(fixed)
         is_quick = self.is_simple or is_more
         decode, get, read = self.decode, self.get, self.read
