@@ -16,7 +16,7 @@ from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, Extra, MessageStop, UsageUpdate
+from chunkfold.events import ErrorEvent, Extra, MessageStop, PartStart, PartStop, UsageUpdate
 from chunkfold.framing import Frame, Framer
 from chunkfold.likeness import Templates, is_slow
 from chunkfold.likeness.deltas import DELTAS
@@ -549,10 +549,15 @@ class Decoder:
             self._head.clear()
 
     def _learn(self, before: int, frame: Frame, payload: Any) -> None:
-        """If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness."""
+        """
+        If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness. The
+        first of its part may have opened it.
+        """
         writer, templates = self._writer, self._templates
-        delta, extras = _one_delta(writer.out, before)
-        if delta is None or type(payload) is not dict or not writer.is_plain(delta.choice, delta.index):
+        at = _behind_opening(writer.out, before)
+        delta, extras = _one_delta(writer.out, at)
+        is_new = at > before
+        if delta is None or type(payload) is not dict or not writer.is_plain(delta.choice, delta.index, is_new=is_new):
             templates.clear()
             return
         if frame.event != self._learned_event or len(writer.out) > before + 1:
@@ -563,7 +568,8 @@ class Decoder:
         if messages is not None and self._is_countless:
             if templates.alike is None or templates.alike.name != frame.event:
                 templates.alike = messages.alike(frame.event)
-        templates.learn(delta, frame.data, self._read, payload, extras)
+        tells = len(writer.out) > at + 1
+        templates.learn(delta, frame.data, self._read, payload, extras, tells=tells, is_new=is_new)
 
     def _feed_payload(self, payload: Any) -> None:
         if not hasattr(payload, "keys") or isinstance(payload, type):
@@ -592,6 +598,14 @@ def not_fed(data: Any) -> str:
     """What is wrong with feeding *data*."""
     remedy = ": encode it first, with .encode()" if isinstance(data, str) else ""
     return f"feed() takes bytes or one payload, not {described(data)}{remedy}"
+
+
+def _behind_opening(events: list[Event], start: int) -> int:
+    """The place behind the events from *start* on that end one part and open the next."""
+    at = start
+    if len(events) > at + 1 and type(events[at]) is PartStop:
+        at += 1
+    return at + 1 if len(events) > at and type(events[at]) is PartStart else start
 
 
 def _one_delta(events: list[Event], start: int) -> tuple[Any, list[Extra]]:

@@ -25,8 +25,8 @@ class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "ended", "extra", "half", "has_key", "has_text", "id", "index", "kind", "name", "number", "open",
-        "scanner", "splitter", "start_input", "target", "whole",
+        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "kind", "name", "number",
+        "open", "scanner", "splitter", "start_input", "target", "whole",
     )  # fmt: skip
 
     def __init__(self, choice: int, index: int, kind: Kind) -> None:
@@ -40,6 +40,8 @@ class Slot:
         self.has_text = False
         # It is found by a key, so that it is a part even if nothing comes.
         self.has_key = False
+        # It was opened by text of its kind, and more of that goes on it.
+        self.goes_on = False
         # Its `PartStop` has been written.
         self.ended = False
         # The argument text of a start event, which gives way to deltas and else is all there is.

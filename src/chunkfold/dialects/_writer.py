@@ -104,12 +104,15 @@ class Writer:
         """True if each text is taken for the whole text so far."""
         return self._cumulative
 
-    def is_plain(self, choice: int, index: int) -> bool:
-        """True if deltas to that part are written as they come: frames equal around other text mean the same."""
+    def is_plain(self, choice: int, index: int, *, is_new: bool = False) -> bool:
+        """
+        True if deltas to that part are written as they come: frames equal around other text mean the same. *is_new*:
+        the frame opened the part, which those after it must not do.
+        """
         if self.splits_think_tags or self._cumulative or self.careful or self.singular:
             return False
         slot = self.table.choices[choice].slots[index]
-        return slot.scanner is None and not slot.half
+        return slot.scanner is None and not slot.half and (slot.goes_on or not is_new)
 
     # Facts about the message
 
@@ -272,6 +275,7 @@ class Writer:
         slot = state.current
         if slot is None or slot.kind != kind or not slot.open:
             slot = self.start(choice, kind, **start)
+            slot.goes_on = True
         self.write(slot, text)
         return slot
 

@@ -39,8 +39,10 @@ __all__ = ["Templates", "is_slow"]
 
 _IS_SLOW = os.environ.get("CHUNKFOLD_SLOW", "") not in ("", "0")
 
-# After so many frames in a row that fitted no template of their part a shape is made; that costs some dozen readings.
+# After so many frames in a row that fitted no template of their part a shape is made.
 _SHAPE_AFTER = 2
+# The first one after so many readings in full, which is about what a shape costs: many streams are over before.
+_FIRST_SHAPE = 12
 # The same after so many templates in a row that fitted fewer frames than that, one reading in full being dear.
 _WORN_AFTER, _WORN = 4, 32
 # After so many, learning is tried only now and then.
@@ -97,7 +99,7 @@ class Templates:
         self._calls: set[tuple[int, int]] = set()
         self._probing = False
         # The try after which the next shape may be made, and how many in a row were made in vain.
-        self._next_shape = self._failures = 0
+        self._next_shape, self._failures = _FIRST_SHAPE, 0
         # How many frames were of a shape while there were templates.
         self._stale = 0
         # The number that the next rising one must pass, and what is around such numbers where only they and texts vary.
@@ -161,11 +163,19 @@ class Templates:
     # Making them
 
     def learn(
-        self, event: Any, data: bytes, read: bytes | None, payload: dict[str, Any], extras: Sequence[Extra] = ()
+        self,
+        event: Any,
+        data: bytes,
+        read: bytes | None,
+        payload: dict[str, Any],
+        extras: Sequence[Extra] = (),
+        *,
+        tells: bool = False,
+        is_new: bool = False,
     ) -> None:
         """
         Remember the frame *data* that said *payload* and meant *event*, and the whole *read* if it held no more. It
-        also said *extras*.
+        *tells* more if it also said *extras* or new totals, and opened the part if that *is_new*.
         """
         kept = self._places_of(extras, payload)
         if kept is None or any(shape.keeps != tuple(kept.values()) for shape in self._shapes):
@@ -183,7 +193,7 @@ class Templates:
         self._risen = -1 if number is None else number
         part = (event.choice, event.index)
         vain = self._in_vain.get(part, 0)
-        if self._probing:
+        if self._probing or is_new:
             vain = 0
         elif vain or len(self._in_vain) < _KEPT:
             self._in_vain[part] = vain + 1
@@ -200,7 +210,8 @@ class Templates:
         if not self._revive(event, data, read, payload, kept) and may_vary and self._tries >= self._next_shape:
             self._make_shape(event, data, read, payload, kept)
         if number is None and (vain <= _HOPELESS or not self._tries % _NOW_AND_THEN):
-            if not kept and not self.may_tell_more:
+            # A template would hold what is not the latest.
+            if not tells and not self.may_tell_more:
                 self._make_template(event, data, read, payload)
         self._probing = False
         if self.alike is not None:
