@@ -109,15 +109,18 @@ def test_an_error_of_the_source_amid_numbered_reads_loses_nothing(count):
 
 def test_numbered_reads_are_followed(monkeypatch):
     taken = []
-    follow = Counted.follow
 
-    def spy(self, *args):
-        try:
-            return follow(self, *args)
-        finally:
-            taken.append(len(self.texts))
+    def spied(method):
+        def spy(self, *args):
+            try:
+                return method(self, *args)
+            finally:
+                taken.append(len(self.texts))
 
-    monkeypatch.setattr(Counted, "follow", spy)
+        return spy
+
+    monkeypatch.setattr(Counted, "follow", spied(Counted.follow))
+    monkeypatch.setattr(Counted, "take_many", spied(Counted.take_many))
     for count in (1, 8):
         taken.clear()
         frames = calls(count, 1000)

@@ -48,6 +48,7 @@ LAYERS = {
         "timing",
         "_http_errors",
         "_intake",
+        "_reading",
         "_streams",
         "_doors",
         "_wrap",

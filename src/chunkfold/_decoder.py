@@ -263,6 +263,19 @@ class Decoder:
         finally:
             self._count_taken(templates)
 
+    @property
+    def may_take_many(self) -> bool:
+        """True if all of several reads may fit one template."""
+        return self._templates.may_take_many and self.is_ready
+
+    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes]) -> bool:
+        """Take *pieces*, one read each, if templates fit all of them; else do nothing."""
+        templates = self._templates
+        try:
+            return templates.take_many(accumulator, pieces)
+        finally:
+            self._count_taken(templates)
+
     def _count_taken(self, templates: Templates) -> None:
         """Frames that were taken without being read count too."""
         self._writer.frame += templates.taken

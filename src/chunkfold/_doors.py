@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from chunkfold._folder import Folder
-from chunkfold._intake import Intake, Joined, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
+from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold._observers import Observers
+from chunkfold._reading import Reader
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["afold", "astream", "fold", "stream"]
 
 T = TypeVar("T")
-
-# A piece of fewer bytes that ends amid an event is small.
-_SMALL = 512
 
 
 def fold(
@@ -76,10 +74,10 @@ def fold(
     try:
         if opened.is_failure:
             return folder.close(error_of(opened, body_of(opened.pieces)))
-        pieces, intake = opened.pieces, Intake(folder)
+        reader, intake = Reader(folder, opened.pieces), Intake(folder)
         while True:
             try:
-                piece = folder.follow(pieces) if intake.is_sure else next(pieces)
+                piece = reader.next(is_sure=intake.is_sure)
             except StopIteration:
                 intake.end()
                 return folder.close()
@@ -89,8 +87,7 @@ def fold(
                 return folder.close(error)
             if type(piece) is bytes and intake.is_sure:
                 folder.feed(piece, events=False)
-                if len(piece) < _SMALL and type(pieces) is not Joined and folder.gains_by_joining:
-                    pieces = Joined(pieces)
+                reader.was_fed(piece)
             else:
                 intake.feed(piece, events=False)
     finally:

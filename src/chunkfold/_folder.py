@@ -140,6 +140,15 @@ class Folder:
         return next(pieces) if self._live is not None else self._decoder.follow(self._accumulator, pieces)
 
     @property
+    def may_take_many(self) -> bool:
+        """True if it is worth while to read several pieces for `take_many`."""
+        return self._live is None and self._decoder.may_take_many
+
+    def take_many(self, pieces: list[bytes]) -> bool:
+        """Fold *pieces*, one read each, if all of them are alike and need no full reading; else do nothing."""
+        return self._decoder.take_many(self._accumulator, pieces)
+
+    @property
     def is_amid_event(self) -> bool:
         """True if what came last was the beginning of an event."""
         return bool(self._amid)

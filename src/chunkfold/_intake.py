@@ -5,8 +5,7 @@ What a source gives, as the folder takes it; and how a source ends: its end, its
 from __future__ import annotations
 
 import contextlib
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from chunkfold._objects import is_noise, payload_of
 from chunkfold._sources import LineWatch
@@ -20,52 +19,9 @@ if TYPE_CHECKING:
     from chunkfold.events import Event
     from chunkfold.response import StreamError
 
-__all__ = ["Intake", "Joined", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of"]
+__all__ = ["Intake", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of"]
 
-# Pieces that are joined have so many bytes in all; so many are read ahead at first.
-_READ_AHEAD = 64 << 10
-_FEW = 64
 _ERROR_BODY_BYTES = 1 << 20
-
-
-class Joined:
-    """
-    Joins small pieces, for a fold where nobody looks in between. They are read ahead only once pieces were bytes, so
-    that there is no buffer which is used again.
-    """
-
-    def __init__(self, pieces: Iterator[Any]) -> None:
-        self._pieces = pieces
-        # How many are read ahead, what was read ahead and cannot be joined, and what ended the reading.
-        self._many = _FEW
-        self._read: list[Any] = []
-        self._failure: BaseException | None = None
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Any:
-        if self._read:
-            return self._read.pop()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-        read: list[Any] = []
-        try:
-            read.extend(islice(self._pieces, self._many))
-        except BaseException as error:
-            # What came before the exception is in the list.
-            if not read:
-                raise
-            self._failure = error
-        if not read:
-            raise StopIteration
-        if [*map(type, read)].count(bytes) != len(read):
-            self._read = read[::-1]
-            return self._read.pop()
-        joined = b"".join(read)
-        self._many = max(1, min(2 * self._many, _READ_AHEAD * len(read) // (len(joined) + 1)))
-        return joined
 
 
 class Intake:

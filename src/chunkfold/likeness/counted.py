@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chunkfold.likeness.edges import strings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -127,6 +129,33 @@ class Counted:
             self.runs = [(target, sink[had:]) for target, sink, had in before if len(sink) > had]
             if self.texts:
                 self._in_vain = 0
+
+    @property
+    def may_take_many(self) -> bool:
+        """True if all of several reads may fit: they bring deltas to one part."""
+        return self._only is not None
+
+    def take_many(self, accumulator: Any, pieces: list[bytes], read: bytes, number: int) -> int:
+        """
+        Take *pieces*, which are *read* together, if all of them fit: how many; else none. They do if putting the same
+        bytes around what is left of each, with the numbers from *number* on, makes *read* again.
+        """
+        self.texts, self.targets, self.runs = [], [], []
+        form = self._start + b'"%b"' + self.tail.replace(b"%", b"%%")
+        start, end, count = len(self._start % number) + 1, -len(self.tail) - 1, len(pieces)
+        inner = [piece[start:end] for piece in pieces]
+        said: list[Any] = [None] * (2 * count)
+        said[::2], said[1::2] = range(number, number + count), inner
+        if form * count % tuple(said) != read:
+            return 0
+        texts = strings(inner)
+        if not texts:
+            return 0
+        self._only.open(accumulator).extend(texts)
+        self.texts = texts
+        self.runs = [(self._only, self.texts)]
+        self._in_vain = 0
+        return count
 
     def _follow_one(self, texts: list[str], pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
         form, tail = self._start, self.tail

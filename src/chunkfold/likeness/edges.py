@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
     from chunkfold.likeness.deltas import Target
 
-__all__ = ["Edges", "Table", "edges_of"]
+__all__ = ["Edges", "Table", "edges_of", "strings"]
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError)
 _read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
 _read_strings: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
 _write: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+
+_BACKSLASH = 0x5C
+# Where strings end on lines of their own: one that ends with a backslash, which might escape what comes next; and half
+# a character, which might be completed there.
+_HALVES = (b'\\"\n', b"\\ud", b"\\uD")
 
 # Of so many parts at once edges are kept, and so many of each. Models write a handful of calls beside each other.
 _KEPT, _FORMS = 32, 3
@@ -86,6 +91,18 @@ class Edges:
             raise StopIteration
         return next(pieces)
 
+    def take_many(self, accumulator: Any, pieces: list[bytes], read: bytes, _: int) -> int:
+        """
+        Take *pieces*, which are *read* together, if all of them fit: how many; else none. They do if putting the same
+        bytes around what is left of each makes *read* again.
+        """
+        before, after = self.read_first + b'"', b'"' + self.read_last
+        start, end = len(before), -len(after)
+        inner = [piece[start:end] for piece in pieces]
+        if before + (after + before).join(inner) + after != read:
+            return 0
+        return self._take(accumulator, inner)
+
     def swallow(self, accumulator: Any, data: bytes) -> int:
         """
         Take the frames at the beginning of *data*, which holds many, for as long as they fit. Their strings are read in
@@ -104,19 +121,24 @@ class Edges:
         for other in range(size):
             if other != place:
                 many = _equal(lines[other : many * size : size], fixed[other])
-        before, after = first.rpartition(b"\n")[2], last.partition(b"\n")[0]
-        start, end = len(before), -len(after) or None
+        before, after = first.rpartition(b"\n")[2] + b'"', b'"' + last.partition(b"\n")[0]
+        start, end = len(before), -len(after)
         held = lines[place : many * size : size]
-        literals = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
-        if len(literals) != len(held):
+        inner = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
+        if len(inner) != len(held):
             fits = (line.startswith(before) and line.endswith(after) for line in held)
-            del literals[next(number for number, fit in enumerate(fits) if not fit) :]
-        texts = _strings(literals) or []
-        self.count = len(texts)
+            del inner[next(number for number, fit in enumerate(fits) if not fit) :]
+        self.count = self._take(accumulator, inner)
+        return sum(map(len, inner)) + self.count * (len(first) + len(last) + 2) if self.count else 0
+
+    def _take(self, accumulator: Any, inner: list[bytes]) -> int:
+        """Take strings, of which *inner* is between the quotes, as deltas: how many; none if not all are such."""
+        text = _text(inner)
+        texts = [text] if text else strings(inner)
         if not texts:
             return 0
         self.target.open(accumulator).extend(texts)
-        return sum(map(len, literals)) + len(literals) * (len(first) + len(last))
+        return len(inner)
 
 
 class Table:
@@ -255,14 +277,27 @@ def _forget_old(groups: dict[bytes, list[Edges]], target: Target) -> None:
             del groups[first]
 
 
-def _strings(literals: list[bytes]) -> list[str] | None:
-    """The strings that *literals* are, if each is exactly one and none is empty."""
+def strings(inner: list[bytes]) -> list[str]:
+    """The strings whose JSON has *inner* between its quotes, if each is exactly one and none is empty; else none."""
     try:
-        # A string holds no line end, so that what is open at the end of one literal cannot be closed in the next.
-        texts = _read_strings(b"[" + b"\n,".join(literals) + b"]")
+        # A string holds no line end, so that what is open at the end of one cannot be closed in the next.
+        texts = _read_strings(b'["' + b'"\n,"'.join(inner) + b'"]')
     except _BAD:
-        return None
-    return texts if len(texts) == len(literals) and all(texts) else None
+        return []
+    return texts if len(texts) == len(inner) and all(texts) else []
+
+
+def _text(inner: list[bytes]) -> str:
+    """The same strings as one, which is faster; empty if it is not plain to see that each is one by itself."""
+    apart = b'"\n'.join(inner)
+    if _BACKSLASH in apart and any(map(apart.__contains__, _HALVES)):
+        return ""
+    try:
+        if not all(inner) or not (apart.isascii() or apart.decode()):
+            return ""
+        return _read_string(b'"' + b"".join(inner) + b'"')
+    except _BAD:
+        return ""
 
 
 def _equal(lines: list[bytes], line: bytes) -> int:

@@ -1,0 +1,159 @@
+"""
+How `fold` reads a source: nobody looks in between, so that many pieces may be read before any is folded. They are read
+ahead only once pieces were bytes, so that there is no buffer which is used again.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chunkfold._folder import Folder
+
+__all__ = ["Reader"]
+
+# So many pieces are read ahead at first, and so many bytes.
+_FEW = 16
+_READ_AHEAD = 64 << 10
+# Where pieces are not alike so many are read one by one, twice as many each time.
+_PAUSE, _LONGEST_PAUSE = 64, 4096
+# A piece of fewer bytes that ends amid an event is small.
+_SMALL = 512
+
+
+class _Ahead:
+    """Reads many pieces at once. What ended the reading is raised when all that came before has been taken."""
+
+    def __init__(self, source: Iterator[Any], many: int) -> None:
+        self._source = source
+        self._failure: BaseException | None = None
+        self._first, self._many = many, many
+
+    def read(self) -> list[Any]:
+        """
+        The next pieces.
+
+        Raises:
+            StopIteration: When there are no more; and whatever the source raises.
+        """
+        self.fail()
+        read: list[Any] = []
+        try:
+            read.extend(islice(self._source, self._many))
+        except BaseException as error:
+            # What came before the exception is in the list.
+            if not read:
+                raise
+            self._failure = error
+        if not read:
+            raise StopIteration
+        return read
+
+    @property
+    def has_failed(self) -> bool:
+        """True if something is to be raised."""
+        return self._failure is not None
+
+    def fail(self) -> None:
+        """Raise what has ended the reading, if that has not been raised."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def read_more(self, pieces: list[bytes]) -> None:
+        """As it was of use to read so many *pieces*, more are read the next time."""
+        size = sum(map(len, pieces[-_FEW:])) // len(pieces[-_FEW:])
+        self._many = max(1, min(2 * self._many, _READ_AHEAD // (size + 1)))
+
+    def read_few(self) -> None:
+        """It was of no use to read so many."""
+        self._many = self._first
+
+
+class _Joined:
+    """Joins small pieces."""
+
+    def __init__(self, pieces: Iterator[Any]) -> None:
+        self._ahead = _Ahead(pieces, _PAUSE)
+        # What was read ahead and cannot be joined.
+        self._read: list[Any] = []
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        if self._read:
+            return self._read.pop()
+        read = self._ahead.read()
+        if not _are_bytes(read):
+            self._read = read[::-1]
+            return self._read.pop()
+        joined = b"".join(read)
+        self._ahead.read_more(read)
+        return joined
+
+
+class Reader:
+    """The pieces of a source that have to be fed one by one. What came between them has been folded."""
+
+    def __init__(self, folder: Folder, source: Iterator[Any]) -> None:
+        self._folder = folder
+        self._source = source
+        self._ahead = _Ahead(source, _FEW)
+        # What comes next, of what was read ahead and of the source; `None` if more is to be read.
+        self._pieces: Iterator[Any] | None = None
+        # So many are read one by one before many are tried, and whether that is to be now.
+        self._pause, self._pauses = _PAUSE, False
+        self._joins = False
+
+    def next(self, *, is_sure: bool) -> Any:
+        """
+        The next piece that has to be fed. *is_sure*: pieces are bytes that need no look.
+
+        Raises:
+            StopIteration: When there are no more; and whatever the source raises.
+        """
+        if not is_sure:
+            return next(self._source)
+        while True:
+            if self._pieces is None:
+                self._pieces = self._unlike()
+            try:
+                return self._folder.follow(self._pieces)
+            except StopIteration:
+                self._pieces = None
+
+    def _unlike(self) -> Iterator[Any]:
+        """Fold pieces, many at a time, for as long as they are alike; what comes next."""
+        if self._pauses:
+            self._pauses = False
+            return islice(self._source, self._pause)
+        ahead = self._ahead
+        while not self._joins and self._folder.may_take_many:
+            pieces = ahead.read()
+            if not (_are_bytes(pieces) and self._folder.take_many(pieces)):
+                ahead.read_few()
+                break
+            ahead.read_more(pieces)
+            self._pause = _PAUSE
+        else:
+            ahead.fail()
+            pieces = [next(self._source)]
+        self._pauses = not ahead.has_failed
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        return iter(pieces)
+
+    def was_fed(self, piece: bytes) -> None:
+        """If *piece* was small and more of the kind are to be expected, these are joined."""
+        if len(piece) >= _SMALL or self._joins or self._ahead.has_failed or not self._folder.gains_by_joining:
+            return
+        self._joins = True
+        self._source = _Joined(chain(self._pieces or (), self._source))
+        self._pieces = None
+
+
+def _are_bytes(pieces: list[Any]) -> bool:
+    return [*map(type, pieces)].count(bytes) == len(pieces)
