@@ -617,6 +617,26 @@ def test_reasoning_details_that_come_back_are_not_read_in_full():
     assert frames_read_in_full(frames) <= 16
 
 
+def beside_call(text, **call):
+    """A text, and of a call what has been told."""
+    call = {"index": 0, "id": None, "function": {"name": None, "arguments": None}, **call}
+    return sse({"id": "c", "choices": [{"index": 0, "delta": {"content": text, "tool_calls": [call]}}]})
+
+
+@pytest.mark.parametrize(
+    "again",
+    [{}, {"id": ""}, {"id": "t"}, {"function": {"name": "f", "arguments": ""}}, {"function": {"arguments": "{}"}}],
+    ids=str,
+)
+def test_text_beside_a_call_means_the_same_fast_and_slow(again):
+    start = beside_call("a", id="t", function={"name": "f", "arguments": ""})
+    frames = [start, *(beside_call("b", **again) for _ in range(40))]
+    assert_templates_change_nothing(frames, "openai-chat")
+    texts = [part.text for part in chunkfold.fold(iter(frames)).choices[0].parts if part.kind == "text"]
+    interrupted = bool(again.get("function", {}).get("arguments"))
+    assert texts == ["a", *(["b"] * 40 if interrupted else ["b" * 40])]
+
+
 def numbered(text, token, place="delta", **more):
     """As Together sends: a field beside the text that says something new each time."""
     choice = {"index": 0, "delta": {"role": "assistant", "content": text}}

@@ -111,8 +111,12 @@ class Writer:
         """
         if self.splits_think_tags or self._cumulative or self.careful or self.singular:
             return False
-        slot = self.table.choices[choice].slots[index]
-        return slot.scanner is None and not slot.half and (slot.goes_on or not is_new)
+        state = self.table.choices[choice]
+        slot = state.slots[index]
+        if slot.scanner is not None or slot.half or (is_new and not slot.goes_on):
+            return False
+        # What is opened by text ends where something else becomes current.
+        return state.current is slot or not slot.goes_on
 
     # Facts about the message
 
@@ -318,11 +322,12 @@ class Writer:
             if id is None and not state.any_id:
                 slot.scanner = ObjectScanner()
         else:
-            if self.splits_think_tags:
+            # A fragment that adds nothing interrupts nothing: some servers send blank ones beside every text.
+            if self.splits_think_tags and text:
                 _think.leave(self, state)
             _calls.identify(self, state, slot, id, name, extra)
-        state.current = slot
         if text:
+            state.current = slot
             self.delta(slot, text)
         return slot
 
