@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,12 +12,20 @@ import chunkfold
 from chunkfold import Folder, LimitExceeded, Limits, Policy, _reading
 from chunkfold.likeness.counted import Counted
 from chunkfold.likeness.edges import Edges
-from chunkfold.likeness.shapes import Shape
 from tests.streams import sse
 from tests.test_fast_equals_slow import slowly
 
 COUNT = 400
 WORDS = ["word ", "é", "漢字", "😀", " a\\b", 'say "so"', "\n", "x" * 90, "\\"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _soon():
+    """Read ahead as early as can be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reading, "_RUN", 8)
+        patch.setattr(_reading, "_FEW", 16)
+        yield
 
 
 def chat(text, number, **more):
@@ -181,9 +188,9 @@ def test_many_are_taken_at_once(monkeypatch):
 
         return spy
 
-    for kind in (Edges, Counted, Shape):
+    for kind in (Edges, Counted):
         monkeypatch.setattr(kind, "take_many", spied(kind))
-    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted), (obfuscated, Shape), (kept, Shape)):
+    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted)):
         taken.clear()
         chunkfold.fold(iter(pieces_of(frame, ["word "] * COUNT)), DIALECTS.get(frame, "openai-chat"))
         assert taken.get(kind, 0) > COUNT / 2, frame
@@ -263,13 +270,14 @@ def test_pieces_are_read_ahead_only_where_they_are_alike():
     assert folder.close().text == "word " * 3
 
 
-def test_parts_that_take_turns_cost_no_reading_ahead_each_time(monkeypatch):
-    """What is not alike is tried more and more seldom."""
+def test_short_runs_are_not_read_ahead(monkeypatch):
+    """What is read ahead in vain costs more than it would have saved."""
     tries = []
     take_many = Folder.take_many
     monkeypatch.setattr(Folder, "take_many", lambda self, pieces: tries.append(1) or take_many(self, pieces))
-    texts = ["word "] * 20
-    more = partial(chat, number=0)
-    pieces = [piece for _ in range(200) for piece in (*map(more, texts), sse({"id": "c", "choices": []}))]
-    assert chunkfold.fold(iter(pieces), "openai-chat").text == "word " * 4000
-    assert len(tries) < 40
+    run = [chat("word ", 0)] * 30 + [sse({"id": "c", "choices": []})]
+    for alike, expected in ((8, True), (64, False)):
+        monkeypatch.setattr(_reading, "_RUN", alike)
+        tries.clear()
+        assert chunkfold.fold(iter(run * 100), "openai-chat").text == "word " * 3000
+        assert bool(tries) == expected

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader"]
 
-# So many pieces are read ahead at first, and so many bytes.
-_FEW = 16
+# So many pieces are read ahead at first, and at most; those that are joined have so many bytes.
+_FEW, _MANY = 64, 128
 _READ_AHEAD = 64 << 10
-# Where pieces are not alike so many are read one by one, twice as many each time.
-_PAUSE, _LONGEST_PAUSE = 64, 4096
+# So many in a row have to be alike before more are read ahead, or twice as many each time that this is no use.
+_RUN, _LONGEST_RUN = 256, 4096
 # A piece of fewer bytes that ends amid an event is small.
 _SMALL = 512
 
@@ -27,10 +27,10 @@ _SMALL = 512
 class _Ahead:
     """Reads many pieces at once. What ended the reading is raised when all that came before has been taken."""
 
-    def __init__(self, source: Iterator[Any], many: int) -> None:
+    def __init__(self, source: Iterator[Any], first: int, most: int) -> None:
         self._source = source
         self._failure: BaseException | None = None
-        self._first, self._many = many, many
+        self._first, self._most, self._many = first, most, first
 
     def read(self) -> list[Any]:
         """
@@ -66,7 +66,7 @@ class _Ahead:
     def read_more(self, pieces: list[bytes]) -> None:
         """As it was of use to read so many *pieces*, more are read the next time."""
         size = sum(map(len, pieces[-_FEW:])) // len(pieces[-_FEW:])
-        self._many = max(1, min(2 * self._many, _READ_AHEAD // (size + 1)))
+        self._many = max(1, min(2 * self._many, self._most, _READ_AHEAD // (size + 1)))
 
     def read_few(self) -> None:
         """It was of no use to read so many."""
@@ -77,7 +77,7 @@ class _Joined:
     """Joins small pieces."""
 
     def __init__(self, pieces: Iterator[Any]) -> None:
-        self._ahead = _Ahead(pieces, _PAUSE)
+        self._ahead = _Ahead(pieces, _MANY, _READ_AHEAD)
         # What was read ahead and cannot be joined.
         self._read: list[Any] = []
 
@@ -102,11 +102,10 @@ class Reader:
     def __init__(self, folder: Folder, source: Iterator[Any]) -> None:
         self._folder = folder
         self._source = source
-        self._ahead = _Ahead(source, _FEW)
-        # What comes next, of what was read ahead and of the source; `None` if more is to be read.
-        self._pieces: Iterator[Any] | None = None
-        # So many are read one by one before many are tried, and whether that is to be now.
-        self._pause, self._pauses = _PAUSE, False
+        self._ahead = _Ahead(source, _FEW, _MANY)
+        # What comes next: what was read ahead in vain, or a run of the source, which is to be of pieces that are alike.
+        self._pieces: Iterator[Any] = iter(())
+        self._is_run, self._run = False, _RUN
         self._joins = False
 
     def next(self, *, is_sure: bool) -> Any:
@@ -119,40 +118,46 @@ class Reader:
         if not is_sure:
             return next(self._source)
         while True:
-            if self._pieces is None:
-                self._pieces = self._unlike()
             try:
-                return self._folder.follow(self._pieces)
+                piece = self._folder.follow(self._pieces)
             except StopIteration:
-                self._pieces = None
+                if self._is_run:
+                    self._take_many()
+                else:
+                    self._ahead.fail()
+                    self._begin_run()
+                continue
+            if self._is_run:
+                self._begin_run()
+            return piece
 
-    def _unlike(self) -> Iterator[Any]:
-        """Fold pieces, many at a time, for as long as they are alike; what comes next."""
-        if self._pauses:
-            self._pauses = False
-            return islice(self._source, self._pause)
-        ahead = self._ahead
+    def _begin_run(self) -> None:
+        self._is_run = True
+        self._pieces = islice(self._source, self._run)
+
+    def _take_many(self) -> None:
+        """A run has come to its end: fold pieces, many at a time, for as long as they are alike."""
         while not self._joins and self._folder.may_take_many:
-            pieces = ahead.read()
+            pieces = self._ahead.read()
             if not (_are_bytes(pieces) and self._folder.take_many(pieces)):
-                ahead.read_few()
+                self._ahead.read_few()
                 break
-            ahead.read_more(pieces)
-            self._pause = _PAUSE
+            self._ahead.read_more(pieces)
+            self._run = _RUN
         else:
-            ahead.fail()
+            self._ahead.fail()
             pieces = [next(self._source)]
-        self._pauses = not ahead.has_failed
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
-        return iter(pieces)
+            self._run = min(2 * self._run, _LONGEST_RUN)
+        self._is_run = False
+        self._pieces = iter(pieces)
 
     def was_fed(self, piece: bytes) -> None:
         """If *piece* was small and more of the kind are to be expected, these are joined."""
         if len(piece) >= _SMALL or self._joins or self._ahead.has_failed or not self._folder.gains_by_joining:
             return
         self._joins = True
-        self._source = _Joined(chain(self._pieces or (), self._source))
-        self._pieces = None
+        self._source = _Joined(chain(self._pieces, self._source))
+        self._pieces = iter(())
 
 
 def _are_bytes(pieces: list[Any]) -> bool:
