@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,8 +19,6 @@ from chunkfold._intake import Intake
 from chunkfold._observers import Observers, report
 from chunkfold.errors import (
     FallbackFailed,
-    FirstOutputTimeout,
-    IdleTimeout,
     LimiterTimeout,
     LimitExceeded,
     RateLimitEscalation,
@@ -29,9 +27,11 @@ from chunkfold.errors import (
 )
 from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
 from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
+from chunkfold.resilience._patience import Patience
 from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
 from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
-from chunkfold.resilience._settings import Attempt, Fallback, RateLimitRetry, Retry, Timeouts
+from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback, RateLimitRetry, Retry
+from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open, Wait
 from chunkfold.response import Response, StreamError, Usage
 
 if TYPE_CHECKING:
@@ -40,68 +40,13 @@ if TYPE_CHECKING:
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter, Permit
-    from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
-from chunkfold.resilience._settings import AttemptKind
+    from chunkfold.resilience._settings import Timeouts
+    from chunkfold.resilience._steps import Step
 
-__all__ = ["CLOSE", "END", "OVERDUE", "READ", "Admit", "Connect", "Course", "Failed", "Open", "Step", "Wait"]
+__all__ = ["Course"]
 
 _ERROR_BODY_BYTES = 1 << 20
 _GAP = "sequence_gap"
-
-
-# What the shells are asked to do.
-
-
-class Connect(NamedTuple):
-    """Open a source. To be told: `Open`, `OVERDUE` or `Failed`."""
-
-    connect: Callable[[], Any]
-
-
-class Admit(NamedTuple):
-    """Ask the limiter. To be told: the permit or `Failed`."""
-
-    limiter: Limiter
-    key: str
-    tokens: float
-    max_wait: float | None
-
-
-class Wait(NamedTuple):
-    """Let so many seconds pass."""
-
-    seconds: float
-
-
-class _Mark(NamedTuple):
-    name: str
-
-
-# Read a piece. To be told: the piece, `END`, `OVERDUE` or `Failed`.
-READ = _Mark("read")
-# Close the source.
-CLOSE = _Mark("close")
-
-Step: TypeAlias = Connect | Admit | Wait | _Mark
-
-# What they may tell beside pieces.
-END = _Mark("end")
-OVERDUE = _Mark("overdue")
-
-
-class Failed(NamedTuple):
-    """The step raised."""
-
-    error: Exception
-    is_mistake: bool = False
-    """The caller's, so that nothing is tried again."""
-
-
-class Open(NamedTuple):
-    """A source was opened."""
-
-    status: int | None = None
-    headers: Any = None
 
 
 class _Ending(NamedTuple):
@@ -167,7 +112,8 @@ class Course:
     ) -> None:
         self.clock = self._clock = clock
         self._stream = Fallback(connect=connect, dialect=dialect)
-        self.timeouts = timeouts if timeouts is not None else Timeouts()
+        self._patience = Patience(clock, timeouts)
+        self.is_timed = self._patience.is_timed
         self._retry = retry if retry is not None else Retry(times=0)
         self._rate_limits = rate_limits if rate_limits is not None else RateLimitRetry(times=0, escalate_after=None)
         self._fallbacks = fallbacks
@@ -184,7 +130,6 @@ class Course:
         # Opening events are held back only where another attempt may make them void.
         self._may_hold = bool(self._retry.times or self._rate_limits.times or fallbacks)
         self._begun = clock.now()
-        self._deadline: float | None = None
         self._attempts: list[Attempt] = []
         self._try: _Try | None = None
         # The attempt whose events were handed out last.
@@ -196,12 +141,6 @@ class Course:
 
         # Pieces may be folded without being looked at.
         self._may_be_plain = observers is None and resume is None
-
-        # The time that is left for the step at hand.
-        self.is_timed = self.timeouts.any
-        self._quiet = 0.0
-        self._since = 0.0
-        self._total_is_nearer = False
         self._is_plain = False
 
         # A wrong name is told at once.
@@ -219,14 +158,12 @@ class Course:
         """Find the first step."""
         if self.step is None and not self.over:
             self._begun = self._clock.now()
-            if self.timeouts.total is not None:
-                self._deadline = self._begun + self.timeouts.total
+            self._patience.begin()
             self._go(None)
 
     def tell(self, outcome: Any) -> None:
         """How the step went."""
-        if self.is_timed:
-            self._quiet += self._clock.now() - self._since
+        self._patience.end_step()
         self._go(outcome)
 
     def _go(self, outcome: Any) -> None:
@@ -252,25 +189,15 @@ class Course:
         if not self._is_plain or now is None or type(piece) is not bytes or not now.intake.is_sure:
             return None
         event = now.folder.plain_event(piece)
-        if event is not None and self.is_timed:
-            self._quiet = 0.0 if is_output(event) else self._quiet + self._clock.now() - self._since
+        if event is not None:
+            self._patience.end_step()
+            if is_output(event):
+                self._patience.renew()
         return event
 
     def patience(self) -> float | None:
         """Seconds that the step which begins now may take; `None`: as long as it likes."""
-        if not self.is_timed:
-            return None
-        self._since = now = self._clock.now()
-        now_try = self._try
-        limit = self.timeouts.first
-        if now_try is not None and now_try.first_output is not None:
-            limit = self.timeouts.idle
-        left = None if limit is None else limit - self._quiet
-        self._total_is_nearer = False
-        if self._deadline is not None and (left is None or self._deadline - now <= left):
-            left = self._deadline - now
-            self._total_is_nearer = True
-        return left
+        return self._patience.begin_step(has_output=self._has_begun)
 
     def take(self) -> Event | None:
         """The next event to be handed out; when there is none and the stream has failed, that is raised."""
@@ -390,7 +317,7 @@ class Course:
                 if asked is not None and self._rate_limits.obey:
                     wait = max(wait, min(asked, self._rate_limits.cap))
             # A wait that ends behind the deadline is a wait for nothing.
-            if self._deadline is not None and self._clock.now() + wait >= self._deadline:
+            if not self._patience.outlasts(wait):
                 break
             self._announce("on_retry", wait)
             yield Wait(wait)
@@ -426,8 +353,7 @@ class Course:
         causes = [_with_exception(ending)]
         for fallback in self._fallbacks:
             self._announce("on_fallback")
-            if self.timeouts.total is not None:
-                self._deadline = self._clock.now() + self.timeouts.total
+            self._patience.begin()
             ending = yield from self._attempt("fallback", fallback)
             if ending.failure is None:
                 return self._finish(self._try)
@@ -460,15 +386,14 @@ class Course:
         limiter, key, tokens = self._limiter
         if limiter is not None:
             key = key if target.limiter_key is None else target.limiter_key
-            left = None if self._deadline is None else max(0.0, self._deadline - self._clock.now())
-            permit = yield Admit(limiter, key, tokens, left)
+            permit = yield Admit(limiter, key, tokens, self._patience.in_all())
             if type(permit) is Failed:
                 return self._end(permit.error)
             now.permit = permit
-        self._quiet = 0.0
+        self._patience.renew()
         opened = yield Connect(target.connect)
         if opened is OVERDUE:
-            return self._end(self._timeout())
+            return self._end(self._patience.lost(has_output=self._has_begun))
         if type(opened) is Failed:
             if opened.is_mistake:
                 raise opened.error
@@ -506,7 +431,7 @@ class Course:
             if piece is END:
                 return self._end(None)
             if piece is OVERDUE:
-                return self._end(self._timeout())
+                return self._end(self._patience.lost(has_output=self._has_begun))
             if type(piece) is Failed:
                 if piece.is_mistake:
                     raise piece.error
@@ -524,14 +449,12 @@ class Course:
             # Something that keeps coming and gives nothing is no life.
             left = self.patience()
             if left is not None and left <= 0:
-                return self._end(self._timeout())
+                return self._end(self._patience.lost(has_output=self._has_begun))
 
-    def _timeout(self) -> StreamTimeout:
-        timeouts = self.timeouts
-        if self._total_is_nearer and timeouts.total is not None:
-            return TotalTimeout(timeouts.total)
-        has_output = self._try is not None and self._try.first_output is not None
-        return IdleTimeout(timeouts.idle or 0.0) if has_output else FirstOutputTimeout(timeouts.first or 0.0)
+    @property
+    def _has_begun(self) -> bool:
+        """True if the running attempt has given something."""
+        return self._try is not None and self._try.first_output is not None
 
     def _feed(self, piece: Any) -> None:
         now = self._try
@@ -549,7 +472,7 @@ class Course:
             events = events[:-1]
         if self.is_timed or now.first_output is None:
             if any(map(_gives, events)):
-                self._quiet = 0.0
+                self._patience.renew()
                 if now.first_output is None:
                     now.first_output = self._clock.now() - self._begun - now.attempt.begun
                     self._is_plain = self._may_be_plain

@@ -12,10 +12,11 @@ from chunkfold._streams import AnswerText
 from chunkfold._wording import checked, described, observer
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
-from chunkfold.resilience._course import CLOSE, END, OVERDUE, READ, Admit, Connect, Course, Failed, Open
+from chunkfold.resilience._course import Course
 from chunkfold.resilience._failures import headers_of
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
 from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks
+from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
