@@ -65,6 +65,8 @@ class _Ahead:
 
     def read_more(self, pieces: list[bytes]) -> None:
         """As it was of use to read so many *pieces*, more are read the next time."""
+        if self._many == self._most:
+            return
         size = sum(map(len, pieces[-_FEW:])) // len(pieces[-_FEW:])
         self._many = max(1, min(2 * self._many, self._most, _READ_AHEAD // (size + 1)))
 
