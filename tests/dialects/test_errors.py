@@ -47,7 +47,7 @@ def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
         {"code": 200, "message": "m"},
         {"type": "error"},
         {"type": "tool_error", "message": "m"},
-        {"object": "error", "message": "m", "choices": []},
+        {"object": "error", "message": "m", "choices": [{"index": 0}]},
         {"status": 500},
     ],
 )

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects._errors import error_told
-from chunkfold.dialects._words import is_ping
+from chunkfold.dialects._words import is_blank, is_ping
 from chunkfold.errors import UnknownDialect
 
 if TYPE_CHECKING:
@@ -88,6 +88,18 @@ class Dialect:
             self.w.ping()
         else:
             self.w.unknown(name, payload)
+
+    def is_error(self, payload: dict[str, Any], frame: Frame, *fields: str) -> bool:
+        """
+        True if a payload is an error whose *fields*, by which the dialect knows its own, are there but say nothing. It
+        has been stated then.
+        """
+        if "error" in payload or not all(is_blank(payload.get(field)) for field in fields):
+            return False
+        error = error_told(payload, frame.event)
+        if error is not None:
+            self.w.error(error)
+        return error is not None
 
     def begin_again(self) -> None:
         """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.dialects._words import says_nothing, word
+from chunkfold.dialects._words import is_blank, says_nothing, word
 
 if TYPE_CHECKING:
     from chunkfold.dialects._slots import Slot
@@ -62,7 +62,8 @@ def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: 
 def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
     w = chat.w
     kind = word(detail.get("type"), default="reasoning.text")
-    key = ("reasoning_details", kind, detail.get("index"), None if "index" in detail else detail.get("id"))
+    number = detail.get("index")
+    key = ("reasoning_details", kind, *((None, detail.get("id")) if is_blank(number) else (number, None)))
     slot = w.slot(index, key)
     # A blank field is there too, in a body as in the first piece of a stream.
     rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}

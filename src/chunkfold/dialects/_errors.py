@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chunkfold import _json
+from chunkfold.dialects._words import is_blank
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def error_body(payload: Mapping[str, Any]) -> StreamError | None:
     The error that a whole body is, for bodies that no dialect knows: `{"message": ...}`, `{"detail": ...}` and their
     like, which gateways and frameworks answer with.
     """
-    found = error_in(payload)
+    found = _error_among(payload)
     return _flat_error(payload) if found is None and _is_error_body(payload) else found
 
 
@@ -206,20 +207,24 @@ def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | Non
         inner = payload.get("data")
         named = error_event(inner if isinstance(inner, dict) else payload)
         return msgspec.structs.replace(named, raw=dict(payload))
-    found = error_in(payload)
+    found = _error_among(payload)
     return _flat_error(payload) if found is None and _is_error_body(payload) and _says_error(payload) else found
+
+
+def _error_among(payload: Mapping[str, Any]) -> StreamError | None:
+    """The error that a payload carries, be it beside fields that say nothing: some write all members of a union."""
+    said = {key: payload[key] for key in _said(payload)}
+    found = error_in(said)
+    return found if found is None or len(said) == len(payload) else msgspec.structs.replace(found, raw=dict(payload))
 
 
 def error_event(payload: Mapping[str, Any]) -> StreamError:
     """The error that an event of that name tells: in a field of its own, or in those of the event."""
-    return error_in(payload) or _flat_error(payload)
+    return _error_among(payload) or _flat_error(payload)
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
-    said = (
-        payload.keys() if payload.keys() <= _ERROR_BODY else {key for key, item in payload.items() if item is not None}
-    )
-    return _message_of(payload) is not None and said <= _ERROR_BODY
+    return _message_of(payload) is not None and _ERROR_BODY.issuperset(_said(payload))
 
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
@@ -230,8 +235,12 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     code = next((payload[key] for key in _CODES if payload.get(key)), None)
     if code and code not in FINE and not payload.get("type"):
         return True
-    said = {key for key, item in payload.items() if item is not None}
-    return said == {"detail"} or _status_of(payload, None, code) is not None
+    return _said(payload) == ["detail"] or _status_of(payload, None, code) is not None
+
+
+def _said(payload: Mapping[str, Any]) -> list[str]:
+    """The fields that say something."""
+    return [key for key, value in payload.items() if not is_blank(value)]
 
 
 def _names_error(word: str) -> bool:

@@ -26,4 +26,4 @@ def flat_function(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def arguments_key(function: Mapping[str, Any]) -> str:
     """Under which name *function* has its arguments; `arguments` if it has none."""
-    return next((key for key in ARGUMENTS if function.get(key) not in (None, "")), "arguments")
+    return next((key for key in ARGUMENTS if function.get(key) not in (None, "", [], {})), "arguments")

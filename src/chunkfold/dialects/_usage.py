@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ __all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing; a 0 is real."""
+    """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing, a 0 is real."""
     merged = {**old, **new}
     if _REPLACED.issuperset(map(type, new.values())):
         return merged
     for key, value in new.items():
         if key not in old:
             continue
-        if value is None:
+        if is_blank(value):
             merged[key] = old[key]
         elif isinstance(value, dict) and isinstance(old[key], dict):
             merged[key] = merge(old[key], value)
@@ -34,7 +35,7 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Values that stand as they are, over whatever was there.
-_REPLACED = frozenset({int, float, str, bool, list})
+_REPLACED = frozenset({int, float, bool})
 
 
 def count(raw: Mapping[str, Any], *paths: str) -> int | None:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from chunkfold.response import FinishReason
 
-__all__ = ["choice_index", "counted", "finish_reason", "is_ping", "is_real", "says_nothing", "whole_number", "word"]
+__all__ = [
+    "choice_index", "counted", "finish_reason", "is_blank", "is_ping", "is_real", "says_nothing", "whole_number",
+    "word",
+]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
@@ -49,6 +52,11 @@ _PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"
 def is_ping(*words: object) -> bool:
     """True if one of *words* is a name of an event that says only that the server is alive."""
     return any(isinstance(word, str) and word.lower() in _PINGS for word in words)
+
+
+def is_blank(value: Any) -> bool:
+    """True for `null`, `""` and `[]`, which say no more than a field that is not there."""
+    return value is None or value == "" or value == []
 
 
 # What a server fills in before it knows anything: which of a list it is, and of what type.

@@ -21,7 +21,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_blank, word
 from chunkfold.parts import ReasoningPart, TextPart
 from chunkfold.response import Usage
 
@@ -101,7 +101,8 @@ class AGUI(Dialect):
         kind = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
-            self._whole(payload, frame)
+            if not self.is_error(payload, frame, "messages"):
+                self._whole(payload, frame)
             return
         if kind != "RUN_STARTED":
             self.w.message()
@@ -146,7 +147,7 @@ class AGUI(Dialect):
         """The body has an outcome, if only `null`, where the run has finished."""
         w = self.w
         if not isinstance(outcome, dict):
-            w.finish(0, outcome, "stop" if outcome is None else None)
+            w.finish(0, outcome, "stop" if is_blank(outcome) else None)
         else:
             w.finish(0, outcome.get("type"), "tool_calls" if outcome.get("pendingToolCallIds") else None)
         w.extra(("outcome",), outcome)
@@ -497,7 +498,13 @@ def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
         holder = {**holder, "messages": messages}
     if holder.keys().isdisjoint(_SNAKE):
         return holder
-    return {_SNAKE.get(name, name): value for name, value in holder.items()}
+    spelled: dict[str, Any] = {}
+    for name, value in holder.items():
+        name = _SNAKE.get(name, name)
+        # Where both spellings are there, the one that says something counts.
+        if name not in spelled or not is_blank(value):
+            spelled[name] = value
+    return spelled
 
 
 def _key(id_: Any) -> str:

@@ -17,7 +17,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, read_error
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import counted, word
+from chunkfold.dialects._words import counted, is_blank, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -127,7 +127,7 @@ class AnthropicMessages(Dialect):
         block = payload.get("content_block")
         if isinstance(block, dict):
             index = payload.get("index")
-            self._last = "" if index is None else index
+            self._last = "" if is_blank(index) else index
             self._start(self._last, block, frame, "content_block")
         else:
             self.w.unknown("content_block_start", payload)
@@ -190,7 +190,7 @@ class AnthropicMessages(Dialect):
     def _index(self, payload: dict[str, Any]) -> Any:
         """Which block an event means: the one that was started last if it does not say."""
         index = payload.get("index")
-        return self._last if index is None else index
+        return self._last if is_blank(index) else index
 
     def _text_delta(self, index: Any, delta: dict[str, Any]) -> None:
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
@@ -282,7 +282,9 @@ _BLOCK_FIELDS = {"text": "text", "thinking": "thinking", "input": "tool_use"}
 
 def _named(holder: Mapping[str, Any], fields: Mapping[str, str]) -> Any:
     """The `type` of something, or what the field says that it has."""
-    return holder.get("type") or next((fields[key] for key in fields if key in holder), None)
+    named = [key for key in fields if key in holder] if not holder.get("type") else []
+    key = next((key for key in named if not is_blank(holder[key])), named[0] if named else "")
+    return holder.get("type") or fields.get(key)
 
 
 # The fields of blocks that are fields of parts.

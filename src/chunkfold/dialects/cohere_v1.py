@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, read_error
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import is_blank, word
 from chunkfold.dialects.cohere_v2 import cohere_usage
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ class CohereV1(Dialect):
         w = self.w
         known = list(self._calls)
         for nth, (place, call) in enumerate(w.objects("tool_calls", holder.get("tool_calls"))):
-            arguments = json_text(call.get("parameters"), frame.data, *path, "tool_calls", place, "parameters")
+            given = None if is_blank(call.get("parameters")) else call["parameters"]
+            arguments = json_text(given, frame.data, *path, "tool_calls", place, "parameters")
             rest = {key: value for key, value in call.items() if key not in _CALL or value is None}
             name = call.get("name")
             if nth < len(known):

@@ -22,7 +22,7 @@ from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import PathValues
 from chunkfold.dialects._usage import Counts, total
-from chunkfold.dialects._words import choice_index, finish_reason, is_real
+from chunkfold.dialects._words import choice_index, finish_reason, is_blank, is_real
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ class Gemini(Dialect):
             self._response(body, frame)
             self.w.extras(payload, _WRAPPER)
         elif not _TOP.isdisjoint(payload):
+            if self.is_error(payload, frame, *payload.keys() & _TOP):
+                return
             self._root = ()
             self._response(body, frame)
         elif payload:
@@ -252,7 +254,7 @@ class Gemini(Dialect):
             self._audio.pop(choice, None)
         if isinstance(text, str) and (len(part) == 1 or (kind == "reasoning" and part.keys() <= _PLAIN)):
             return self._text(choice, kind, text, before, None)
-        names = [name for name in PARTS if part.get(name) is not None]
+        names = [name for name in PARTS if name in part and not is_blank(part[name])]
         about, blank = _about(part, kind, names)
         if not names and text is None:
             blank.pop("thought", None)
@@ -305,21 +307,21 @@ class Gemini(Dialect):
             self._unknown(choice, "functionCall", _as_sent(about, functionCall=call))
             return
         w = self.w
-        args_key = "arguments" if "arguments" in call and not call.get("args") else "args"
+        args_key = "args" if call.get("args") or is_blank(call.get("arguments")) else "arguments"
         name, id_, args = call.get("name"), call.get("id"), call.get(args_key)
         pieces, goes_on = _field(call, "partialArgs"), _field(call, "willContinue")
         known = _CALL if args_key == "args" else _CALL | {args_key}
-        inner = {key: value for key, value in call.items() if key not in known or _is_blank(value) or value is False}
+        inner = {key: value for key, value in call.items() if key not in known or is_blank(value) or value is False}
         rest = _described(about, str(path[-1]), inner)
-        told = {key: value for key, value in about.items() if value is not None}
-        if not all(map(_is_blank, inner.values())):
+        told = {key: value for key, value in about.items() if not is_blank(value)}
+        if not all(map(is_blank, inner.values())):
             told[str(path[-1])] = inner
         if not args:
             self._take_up(choice, id_)
         streamed = self._streamed.get(choice)
         if streamed is not None and not args and (id_ == streamed.slot.id if id_ else not name):
             w.update(streamed.slot, signature=told.pop("signature", None), extra=told)
-        elif not (name or id_ or pieces or told) and args is None:
+        elif not (name or id_ or pieces or told) and is_blank(args):
             # The end of a call that has ended, or nothing at all.
             return
         else:
@@ -344,9 +346,9 @@ class Gemini(Dialect):
     def _piece(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
         """The argument text that a value with its JSON path adds."""
         steps = call.steps(_field(piece, "jsonPath")) if isinstance(piece, dict) else None
-        if steps and piece.keys() <= _PIECE:
+        if steps and (piece.keys() <= _PIECE or {key for key, value in piece.items() if not is_blank(value)} <= _PIECE):
             text, number, flag = (_field(piece, name) for name in ("stringValue", "numberValue", "boolValue"))
-            if isinstance(text, str):
+            if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag))):
                 return call.add(steps, _json.encode(text)[1:-1], is_text=True)
             if type(number) in (int, float):
                 return call.add(steps, json_text(number, frame.data, *path, "numberValue"))
@@ -354,7 +356,7 @@ class Gemini(Dialect):
                 return call.add(steps, "true" if flag else "false")
             if "nullValue" in piece or piece.get("null_value") is not None:
                 return call.add(steps, "null")
-            if text is None and number is None and flag is None:
+            if is_blank(text) and is_blank(number) and is_blank(flag):
                 return ""
         call.is_readable = False
         self._unknown(call.slot.choice, "partialArgs", piece)
@@ -443,7 +445,7 @@ class Gemini(Dialect):
         inner = _rest(media, _MEDIA)
         inner |= {key: value for key, value in media.items() if key in _MEDIA and not isinstance(value, str)}
         rest = _described(about, str(path[-1]), inner)
-        is_plain = all(value is None for value in (*about.values(), *inner.values()))
+        is_plain = all(map(is_blank, (*about.values(), *inner.values())))
         slot, type_before = self._audio.pop(choice, (None, None))
         # Two sounds of one payload are two.
         if slot is None or not is_plain or media_type != type_before or path[-2] != 0:
@@ -554,13 +556,9 @@ def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     return payload
 
 
-def _is_blank(value: Any) -> bool:
-    return value is None or value == ""
-
-
 def _rest(mapping: Mapping[str, Any], known: frozenset[str] | set[str]) -> dict[str, Any]:
     """The fields that are kept as sent: those not in *known*, and those that say nothing."""
-    return {key: value for key, value in mapping.items() if key not in known or _is_blank(value)}
+    return {key: value for key, value in mapping.items() if key not in known or is_blank(value)}
 
 
 def _described(about: dict[str, Any], field: str, inner: dict[str, Any]) -> dict[str, Any]:
@@ -589,7 +587,7 @@ def _about(part: dict[str, Any], kind: Kind, names: list[str]) -> tuple[dict[str
     """
     about, blank = {}, {}
     for key, value in part.items():
-        if value is None or (key in _SIGNATURE and value == ""):
+        if value is None or (key != "text" and is_blank(value)):
             blank[key] = value
         elif key in _SIGNATURE and isinstance(value, str):
             about["signature"] = value

@@ -20,7 +20,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._flat_calls import arguments_key, flat_function
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_real, says_nothing
+from chunkfold.dialects._words import is_blank, is_real, says_nothing
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -68,11 +68,13 @@ class Ollama(Dialect):
         if "done" not in payload and "response" not in payload and not isinstance(payload.get("message"), dict):
             self.strange(payload, frame, "status" if "status" in payload else "payload")
             return
+        if not isinstance(payload.get("message"), dict) and self.is_error(payload, frame, "done", "response"):
+            return
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:
             self._begin(payload)
         self._message(payload, frame)
-        w.usage({key: payload[key] for key in _COUNTS if key in payload}, _usage)
+        w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _usage)
         done = payload.get("done")
         if done is True:
             self._done(payload)

@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_reasoning
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
-from chunkfold.dialects._words import choice_index, says_nothing, whole_number, word
+from chunkfold.dialects._words import choice_index, is_blank, says_nothing, whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,6 +148,8 @@ class OpenAIChat(Dialect):
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
+        if error is None and not choices and self.is_error(payload, frame, "choices", "usage"):
+            return
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
@@ -245,7 +247,7 @@ class OpenAIChat(Dialect):
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
-        elif choice.get("text") and not delta:
+        elif choice.get("text") and not (isinstance(delta, dict) and _says_something(delta)):
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])
         elif isinstance(delta, dict):
@@ -272,7 +274,7 @@ class OpenAIChat(Dialect):
             if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.
-        said = [key for key, value in delta.items() if value is not None and value != "" and value != []]
+        said = [key for key, value in delta.items() if value or value == 0]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
             if key in _FIELDS:
                 _FIELDS[key](self, index, delta[key], delta, frame)
@@ -425,9 +427,9 @@ class OpenAIChat(Dialect):
             self.w.unknown("tool_call", call)
             return
         key, arguments = "arguments", function.get("arguments")
-        if arguments is None or arguments == "":
+        if is_blank(arguments):
             key = arguments_key(function)
-            arguments = function.get(key)
+            arguments = None if function.get(key) == [] else function.get(key)
         name, id_, number = function.get("name"), _id_of(call), call.get("index")
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)

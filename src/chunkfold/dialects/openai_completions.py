@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import choice_index, word
+from chunkfold.dialects._words import choice_index, is_blank, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class OpenAICompletions(Dialect):
         w = self.w
         error = error_in(payload)
         shape = next((key for key in SHAPES if key in payload), None)
+        if shape is not None and self.is_error(payload, frame, *SHAPES):
+            return
         if shape is not None:
             SHAPES[shape](self, payload)
         elif error is None and not payload.get("usage"):
@@ -170,7 +172,7 @@ class OpenAICompletions(Dialect):
         probabilities = payload.get("completion_probabilities")
         w.logprobs(index, probabilities if isinstance(probabilities, list) else [])
         self._tokens(payload.get("tokens"), "tokens")
-        w.usage({key: payload[key] for key in _COUNTS if key in payload}, _own_usage)
+        w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _own_usage)
         if payload.get("stop"):
             said = payload.get("stop_type")
             # Builds of before 2025 have a flag for each reason, and no word.

@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
-from chunkfold.dialects._words import is_real, word
+from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -183,10 +183,11 @@ class VercelUI(Dialect):
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
-        if "delta" not in payload:
+        if is_blank(payload.get("delta")):
             # Servers that pass on what the SDK has inside, instead of the stream for the browser.
-            said = next((name for name in _INNER if name in payload), "")
-            payload = {"delta" if name == said else name: value for name, value in payload.items()}
+            said = next((name for name in _INNER if name in payload), "delta")
+            others = {name: value for name, value in payload.items() if name not in ("delta", said)}
+            payload = {**others, "delta": payload.get(said)}
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is None or not slot.open:
             slot = self._open(kind, payload)
@@ -325,7 +326,7 @@ class VercelUI(Dialect):
         if payload.get("transient") is True:
             w.extra(("transient", "-"), payload)
             return
-        if payload.get("id") is None:
+        if is_blank(payload.get("id")):
             w.unknown(kind, payload)
             return
         key = (kind, _key(payload["id"]))
@@ -428,7 +429,7 @@ _APPROVAL = frozenset({"type", "approvalId", "toolCallId"})
 
 def _key(id_: Any) -> str:
     """What an id is known by, whatever it is."""
-    return id_ if isinstance(id_, str) else _json.encode(id_)
+    return id_ if isinstance(id_, str) and id_ else _json.encode(None if is_blank(id_) else id_)
 
 
 def _is_message(payload: Mapping[str, Any]) -> bool:

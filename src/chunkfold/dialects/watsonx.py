@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._words import is_blank
 from chunkfold.dialects.openai_chat import OpenAIChat
 from chunkfold.response import Usage
 
@@ -53,13 +54,14 @@ class Watsonx(OpenAIChat):
         self._filtered: set[int] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        shape = next((key for key in SHAPES if key in payload), None)
+        named = [key for key in SHAPES if key in payload]
+        shape = next((key for key in named if payload[key]), named[0] if named else None)
         if frame.event == "error" and error_in(payload) is None:
-            self.w.error(read_error(payload, raw=payload))
-        elif shape is not None:
-            SHAPES[shape](self, payload, frame)
-        else:
+            self.w.error(error_event(payload))
+        elif shape is None or (is_blank(payload[shape]) and payload.get("error")):
             super().decode(payload, frame)
+        elif not self.is_error(payload, frame, *SHAPES):
+            SHAPES[shape](self, payload, frame)
 
     def _facts(self, payload: dict[str, Any]) -> None:
         model = payload.get("model_id") or payload.get("model")
@@ -102,7 +104,7 @@ class Watsonx(OpenAIChat):
                 self._counts[key] = result.get(key)
             if not alone and result.get(key):
                 w.extra((*path, key), result[key])
-        w.usage({key: value for key, value in self._counts.items() if value is not None}, _generation_usage)
+        w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _generation_usage)
         self._moderations(index, result.get("moderations"))
         word = result.get("stop_reason")
         if isinstance(word, str) and word.lower() != "not_finished":

@@ -1,0 +1,152 @@
+"""
+What says nothing changes nothing: a field that is `null`, `""` or `[]` is as good as none, wherever it stands.
+
+Fields that a dialect knows are put into streams that have none of them, blank; the message has to stay what it was.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+
+import pytest
+
+import chunkfold
+from tests.test_fast_equals_slow import STREAMS, payload_in
+
+BLANK = (None, "", [])
+# What is in these is the model's, or what a tool gave: there an empty field is a field.
+GIVEN = {
+    "args", "parameters", "input", "arguments", "action", "executableCode", "executable_code", "inputTextDelta",
+    "partial_json", "payload", "result", "output",
+}  # fmt: skip
+
+
+def objects_in(value, path=()):
+    """The objects in *value*, and where they are; `*` is any place of a list."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, item in value.items():
+            yield from objects_in(item, (*path, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from objects_in(item, (*path, "*"))
+
+
+def form(path, holder, payload):
+    """What objects have to have in common to have the same fields."""
+    kinds = [item if isinstance(item, str) else None for item in (payload.get("type"), holder.get("type"))]
+    return (path, *kinds)
+
+
+def payloads_of(frames):
+    found = [payload_in(frame) for frame in frames]
+    return [one[1] if one and isinstance(one[1], dict) else None for one in found]
+
+
+KNOWN = {}
+for dialect, frames in STREAMS:
+    for payload in filter(None, payloads_of(frames)):
+        for path, holder in objects_in(payload):
+            KNOWN.setdefault((dialect, *form(path, holder, payload)), set()).update(holder)
+
+
+def rebuilt(frames, payloads):
+    for frame, payload in zip(frames, payloads, strict=True):
+        if payload is None:
+            yield frame
+        else:
+            before, _, after = payload_in(frame)
+            yield before + json.dumps(payload).encode() + after
+
+
+def with_blanks(dialect, payloads, rng):
+    """The payloads with some fields more; which these are."""
+    put = []
+    payloads = copy.deepcopy(payloads)
+    for payload in filter(None, payloads):
+        for path, holder in list(objects_in(payload)):
+            missing = KNOWN[dialect, *form(path, holder, payload)] - holder.keys()
+            if missing and not GIVEN & {*path} and rng.random() < 0.05:
+                key = rng.choice(sorted(missing))
+                holder[key] = rng.choice(BLANK)
+                put.append((path, key, holder[key]))
+    return payloads, put
+
+
+def summary(response):
+    """What a stream says, but for what nobody understands."""
+    usage = response.usage
+    return {
+        "facts": (response.id, response.model, response.ended, response.error and response.error.type),
+        "usage": usage and (usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_input_tokens),
+        "choices": [
+            (
+                choice.finish_reason,
+                [
+                    (
+                        part.kind,
+                        *(getattr(part, name, None) for name in ("text", "raw_arguments", "id", "name", "status")),
+                    )
+                    for part in choice.parts
+                    if part.kind != "unknown"
+                ],
+            )
+            for choice in response.choices
+        ],
+    }
+
+
+# Payloads that are no dialect's become one by a name that the dialect knows.
+STRANGE = {"zebra", "n"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dialect", sorted({dialect for dialect, _ in STREAMS}))
+def test_a_field_that_says_nothing_changes_nothing(dialect, seed):
+    tried = 0
+    for number, (spoken, frames) in enumerate(STREAMS):
+        if spoken != dialect or len(frames) > 400:
+            continue
+        payloads = payloads_of(frames)
+        changed, put = with_blanks(dialect, payloads, random.Random(1000 * number + seed))
+        if not put or any(STRANGE & {*payload} for payload in filter(None, payloads)):
+            continue
+        tried += 1
+        expected = summary(chunkfold.fold(rebuilt(frames, payloads), dialect))
+        assert summary(chunkfold.fold(rebuilt(frames, changed), dialect)) == expected, put
+    assert tried or dialect not in {"openai-chat", "anthropic-messages", "openai-responses", "gemini"}
+
+
+ERRORS = [
+    {"message": "upstream closed", "code": 502},
+    {"status": "error", "message": "no healthy upstream"},
+    {"detail": "boom", "status_code": 503},
+    {"error": {"message": "too many", "type": "server_error"}},
+    {"object": "error", "message": "gone", "code": 500},
+    {"error_msg": "bad", "error_code": 336},
+    {"ThrottlingException": {"message": "slow down"}},
+    {"errors": ["bad"]},
+]
+# What names an error or a payload itself.
+NAMES = {"type", "event", "event_type", "object", "status", "status_code", "message", "code", "detail", "error"}
+
+
+@pytest.mark.parametrize("dialect", sorted({dialect for dialect, _ in STREAMS}))
+def test_an_error_beside_fields_that_say_nothing_is_an_error(dialect):
+    """Some gateways write all the fields of a payload, those that an error has none of as `null`."""
+    spoken = [frames for name, frames in STREAMS if name == dialect]
+    first = next((frames[0] for frames in spoken if payloads_of(frames[:1])[0] and frames[0].startswith(b"data")), None)
+    known = set().union(*(keys for form, keys in KNOWN.items() if form[:2] == (dialect, ())))
+    if first is None:
+        pytest.skip("binary frames, or no event without a name")
+    for error in ERRORS:
+        for lead in (b"data: ", b"event: error\ndata: "):
+            told = chunkfold.fold(first + lead + json.dumps(error).encode() + b"\n\n", dialect).error
+            for key in sorted(known - error.keys() - NAMES) if told else ():
+                for blank in BLANK:
+                    body = first + lead + json.dumps({**error, key: blank}).encode() + b"\n\n"
+                    found = chunkfold.fold(body, dialect).error
+                    assert found is not None, (error, key, blank)
+                    assert (found.type, found.message, found.status) == (told.type, told.message, told.status)
