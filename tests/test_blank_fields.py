@@ -150,3 +150,13 @@ def test_an_error_beside_fields_that_say_nothing_is_an_error(dialect):
                     found = chunkfold.fold(body, dialect).error
                     assert found is not None, (error, key, blank)
                     assert (found.type, found.message, found.status) == (told.type, told.message, told.status)
+
+
+def test_an_unknown_field_beside_a_streamed_argument_is_carried():
+    def chunk(call):
+        return b"data: " + json.dumps({"candidates": [{"content": {"parts": [{"functionCall": call}]}}]}).encode()
+
+    piece = {"jsonPath": "$.n", "numberValue": 2, "confidence": 0.5}
+    calls = [{"name": "f", "willContinue": True}, {"partialArgs": [piece], "willContinue": True}, {}]
+    (call,) = chunkfold.fold(b"\n\n".join(map(chunk, calls)) + b"\n\n", "gemini").tool_calls
+    assert (call.status, call.arguments, call.extra["confidence"]) == ("complete", {"n": 2}, 0.5)

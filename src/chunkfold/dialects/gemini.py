@@ -346,18 +346,23 @@ class Gemini(Dialect):
     def _piece(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
         """The argument text that a value with its JSON path adds."""
         steps = call.steps(_field(piece, "jsonPath")) if isinstance(piece, dict) else None
-        if steps and (piece.keys() <= _PIECE or {key for key, value in piece.items() if not is_blank(value)} <= _PIECE):
+        if steps:
+            rest = {key: value for key, value in piece.items() if key not in _PIECE and not is_blank(value)}
             text, number, flag = (_field(piece, name) for name in ("stringValue", "numberValue", "boolValue"))
-            if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag))):
-                return call.add(steps, _json.encode(text)[1:-1], is_text=True)
-            if type(number) in (int, float):
-                return call.add(steps, json_text(number, frame.data, *path, "numberValue"))
-            if isinstance(flag, bool):
-                return call.add(steps, "true" if flag else "false")
-            if "nullValue" in piece or piece.get("null_value") is not None:
-                return call.add(steps, "null")
-            if is_blank(text) and is_blank(number) and is_blank(flag):
-                return ""
+            said = None
+            if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag) and not rest)):
+                said = call.add(steps, _json.encode(text)[1:-1], is_text=True)
+            elif type(number) in (int, float):
+                said = call.add(steps, json_text(number, frame.data, *path, "numberValue"))
+            elif isinstance(flag, bool):
+                said = call.add(steps, "true" if flag else "false")
+            elif not rest and ("nullValue" in piece or piece.get("null_value") is not None):
+                said = call.add(steps, "null")
+            elif not rest and is_blank(text) and is_blank(number) and is_blank(flag):
+                said = ""
+            if said is not None:
+                self.w.update(call.slot, extra=rest)
+                return said
         call.is_readable = False
         self._unknown(call.slot.choice, "partialArgs", piece)
         return ""
