@@ -7,11 +7,14 @@ snapshots; what grows is copied into each.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 
-__all__ = ["Fields", "copied", "put"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Fields", "copied", "index_of", "key_of", "numbered", "put"]
 
 
 class Fields(dict[str, Any]):
@@ -27,7 +30,7 @@ def put(fields: Fields, path: tuple[str | int, ...], value: Any) -> None:
     Put *value* at *path*; behind what is there if the path ends in `-`. What says nothing erases nothing. Elsewhere `-`
     is a key like any other, and a path without steps is that of a field without a name.
     """
-    keys = [step if type(step) is str else _key(step) for step in path] or [""]
+    keys = [step if type(step) is str else key_of(step) for step in path] or [""]
     adds = len(keys) > 1 and keys[-1] == "-"
     target: Any = fields
     for place, key in enumerate(keys[:-1], 2 if adds else 1):
@@ -52,9 +55,22 @@ def _growing(known: Any, *, is_list: bool) -> Fields | _Items:
     return Fields(known if isinstance(known, dict) else {})
 
 
-def _key(step: str | int) -> str:
+def key_of(step: str | int) -> str:
     """A step of a path as the key that it is kept under; an index may have thousands of digits."""
     return step if isinstance(step, str) else "0" if step == 0 else _json.encode(step)
+
+
+def index_of(key: str) -> int | None:
+    """The index that is kept under *key*; `None` if it is a field."""
+    if not (key.isascii() and key.isdecimal()) or (key[0] == "0" and key != "0"):
+        return None
+    index: int = _json.decode(key.encode())[0]
+    return index
+
+
+def numbered(fields: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """The indexes that something is kept under, and their keys, in order."""
+    return sorted((index, key) for key in fields if (index := index_of(key)) is not None)
 
 
 def copied(value: Any) -> Any:

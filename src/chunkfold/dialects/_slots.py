@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from chunkfold import _json
 from chunkfold.errors import LimitExceeded
 
 if TYPE_CHECKING:
@@ -175,5 +176,5 @@ def hashable(key: Any) -> Hashable:
     try:
         hash(key)
     except TypeError:
-        return repr(key)
+        return _json.encode(key)
     return key  # type: ignore[no-any-return]

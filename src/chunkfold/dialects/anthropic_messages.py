@@ -304,9 +304,7 @@ def _kept(name: str, value: Any) -> bool:
 def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
     """The fields of a result part. An error is told by `is_error` or by the content's own type."""
     content = block.get("content")
-    failed = bool(block.get("is_error")) or (
-        isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
-    )
+    failed = bool(block.get("is_error")) or (isinstance(content, dict) and word(content.get("type")).endswith("_error"))
     rest = {name: value for name, value in block.items() if name not in ("tool_use_id", "content", "is_error")}
     if block.get("tool_use_id") == "":
         rest["tool_use_id"] = ""

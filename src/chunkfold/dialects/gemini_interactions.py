@@ -195,7 +195,7 @@ class GeminiInteractions(Dialect):
                 self._stop(index)
                 handler(self, index, item, frame)
             else:
-                self.w.unknown(f"content.{item.get('type')}", item)
+                self.w.unknown(f"content.{word(item.get('type'), default='None')}", item)
         self.w.blanks(step, (), "steps", index)
         self.w.extras(step, _OUTPUT, "steps", index)
 
@@ -279,7 +279,7 @@ class GeminiInteractions(Dialect):
         index, delta = self._last, payload.get("delta")
         self._step_seen = True
         slot = self.w.slot(0, index)
-        kind = str(delta.get("type")) if isinstance(delta, dict) else "step.delta"
+        kind = word(delta.get("type"), default="None") if isinstance(delta, dict) else "step.delta"
         handler = _by_kind(DELTAS, kind, None)
         if (
             handler is None
@@ -367,9 +367,9 @@ class GeminiInteractions(Dialect):
         media_type, url = item.get("mime_type"), item.get("uri")
         data = base64_bytes(item.get("data") or "")
         if data is None:
-            w.unknown(f"content.{item.get('type')}", item)
+            w.unknown(f"content.{word(item.get('type'), default='None')}", item)
             return
-        kind = media_kind(media_type or f"{item.get('type')}/")
+        kind = media_kind(media_type or f"{word(item.get('type'), default='None')}/")
         slot = w.slot(0, index)
         goes_on = kind == "audio" and slot is not None and slot.open and slot.kind == kind
         if slot is None or not goes_on or slot.number != media_type:

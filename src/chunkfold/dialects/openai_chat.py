@@ -14,6 +14,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_reasoning
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
@@ -540,7 +541,7 @@ _NO_ID: tuple[Any, ...] = (None, "", "null")
 def _id_of(call: dict[str, Any]) -> str | None:
     """The id of a call, if it has one; a number is one too."""
     id_ = call.get("id")
-    return str(id_) if type(id_) is int else id_ if isinstance(id_, str) and id_ not in _NO_ID else None
+    return _json.encode(id_) if type(id_) is int else id_ if isinstance(id_, str) and id_ not in _NO_ID else None
 
 
 _AUDIO = ("id", "data", "transcript")

@@ -125,7 +125,7 @@ class OpenAIResponses(Dialect):
             self.w.singular = True  # as above
         if handler is None:
             self._other(payload, frame)
-        elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(str(kind), payload):
+        elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
             handler(self, payload, frame)
             self.w.extras(payload, _CARRYING_FIELDS if handler in _CARRYING else EVENT_FIELDS)
 
@@ -137,7 +137,7 @@ class OpenAIResponses(Dialect):
                 if piece is not None:
                     piece.hear(texts)
                 if run.number >= 0 and target not in sums:
-                    text = told_beside(str(target.payload.get("type")), target.payload)
+                    text = told_beside(word(target.payload.get("type")), target.payload)
                     sums[target] = crc32(text.encode("utf-8", "surrogatepass"))
             if run.number >= 0:
                 targets = run.targets if run.target is None else repeat(run.target)

@@ -309,7 +309,7 @@ class VercelUI(Dialect):
         if payload["type"] != "file":
             rest["type"] = payload["type"]
         # A URL that does not follow from the type and the bytes is kept.
-        where = {} if data is not None and str(url).startswith(f"data:{media_type};base64,") else {"url": url}
+        where = {} if data is not None and word(url).startswith(f"data:{word(media_type)};base64,") else {"url": url}
         slot = w.start(0, kind, key=("file", w.count(0)), extra={"media_type": media_type, **where, **rest})
         w.data(slot, data or b"")
         w.stop(slot)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from chunkfold import _json
+from chunkfold._extras import index_of, key_of
 from chunkfold.parts import UnknownPart
 from chunkfold.response import Choice
 
@@ -91,7 +92,7 @@ def extra_of(extra: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
     """The fields that are kept under *path*; an empty object if there are none."""
     inner: Any = extra
     for step in path:
-        inner = inner.get(str(step)) if isinstance(inner, dict) else None
+        inner = inner.get(key_of(step)) if isinstance(inner, dict) else None
     return inner if isinstance(inner, dict) else {}
 
 
@@ -136,11 +137,12 @@ def choices_of(
         if any(map(is_content, choice.parts))
         or choice.native_finish_reason is not None
         or choice.logprobs
-        or str(choice.index) in kept
+        or key_of(choice.index) in kept
     }
     for key in kept:
-        if key.isdecimal():
-            found.setdefault(int(key), Choice(int(key)))
+        index = index_of(key)
+        if index is not None:
+            found.setdefault(index, Choice(index))
     return [found[index] for index in sorted(found)]
 
 

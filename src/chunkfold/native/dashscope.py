@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._extras import key_of
 from chunkfold.native import openai_chat
 from chunkfold.native._build import (
     APPEND,
@@ -64,7 +65,7 @@ def body(response: Response) -> dict[str, Any]:
     choices = [
         _choice(choice, extra_of(kept, choice.index))
         for choice in choices_of(response, kept, _is_of_message)
-        if str(choice.index) in kept or any(map(_is_of_message, choice.parts))
+        if key_of(choice.index) in kept or any(map(_is_of_message, choice.parts))
     ]
     output = fields(extra_of(extra, "output"), ("choices",) if choices else ())
     texts = [part.text for part in response.parts if isinstance(part, TextPart) and not _is_of_message(part)]

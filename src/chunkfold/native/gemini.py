@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._extras import key_of
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,
@@ -113,7 +114,8 @@ def _set(out: dict[str, Any], name: str, value: Any) -> None:
 def _candidates(response: Response, out: dict[str, Any], kept: dict[str, Any]) -> list[Any]:
     """The candidates. What stands in no candidate goes beside them, into *out*."""
     feedback = out.get(_key(out, "promptFeedback"))
-    blocked = str(feedback.get(_key(feedback, "blockReason"))) if isinstance(feedback, dict) else None
+    blocked = feedback.get(_key(feedback, "blockReason")) if isinstance(feedback, dict) else None
+    blocked = blocked if isinstance(blocked, str) else key_of(blocked) if type(blocked) is int else None
     made: list[Any] = []
     strays: list[Any] = []
     for choice in choices_of(response, kept):
@@ -127,7 +129,7 @@ def _candidates(response: Response, out: dict[str, Any], kept: dict[str, Any]) -
                 parts.append(part)
         own = extra_of(kept, choice.index)
         reason = None if choice.native_finish_reason == blocked else choice.native_finish_reason
-        if parts or own or str(choice.index) in kept or reason is not None or choice.logprobs:
+        if parts or own or key_of(choice.index) in kept or reason is not None or choice.logprobs:
             made.append(_candidate(choice, parts, own, reason))
     return made + strays
 
@@ -140,7 +142,7 @@ def _candidate(choice: Choice, parts: list[Part], extra: dict[str, Any], reason:
     if reason is not None:
         key = _key(out, "finishReason")
         number = out.get(key)
-        out[key] = number if type(number) is int and str(number) == reason else reason
+        out[key] = number if type(number) is int and key_of(number) == reason else reason
     key = _key(extra, "logprobsResult")
     if choice.logprobs or key in extra:
         out[key] = _logprobs(choice, extra.get(key))
@@ -188,8 +190,9 @@ def _parts(parts: Iterable[Part]) -> list[Any]:
             # An argument value that could not be read stands beside those that could.
             made = [item for item in reversed(out) if isinstance(item, dict)]
             call = next((item[key] for item in made for key in (_CALL, _snake(_CALL)) if key in item), None)
-            if isinstance(call, dict):
-                call.setdefault("partialArgs", []).append(_payload(part))
+            pieces = call.setdefault("partialArgs", []) if isinstance(call, dict) else None
+            if isinstance(pieces, list):
+                pieces.append(_payload(part))
                 continue
         out.append(_part(part))
     return out

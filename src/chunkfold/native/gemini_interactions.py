@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._extras import index_of, key_of
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,
@@ -224,21 +225,21 @@ def _list_in(out: list[_Step], number: Any, kind: str, name: str) -> list[Any]:
 
 def _with_fields(steps: list[_Step], kept: dict[str, Any]) -> list[dict[str, Any]]:
     """The steps with what else was said of them, and those of which nothing but that was said."""
-    known = {str(number) for number, _ in steps}
+    known = {key_of(number) for number, _ in steps}
     for key in sorted((key for key in kept if key not in known), key=lambda key: (not key.isdecimal(), key.zfill(9))):
-        number = int(key) if key.isdecimal() else key
+        number = index if (index := index_of(key)) is not None else key
         place = next((at for at, (other, _) in enumerate(steps) if _is_after(other, number)), len(steps))
         steps.insert(place, (number, {}))
     kept = dict(kept)
     for number, step in steps:
-        more = kept.get(str(number))
+        more = kept.get(key_of(number))
         if (
             isinstance(more, dict)
             and isinstance(step, dict)
             and step.get("type", more.get("type")) == more.get("type", step.get("type"))
         ):
             step.update((key, copied(value)) for key, value in more.items() if key not in step)
-            del kept[str(number)]
+            del kept[key_of(number)]
     return [step for _, step in steps]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._extras import numbered
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -103,8 +104,9 @@ def body(response: Response) -> dict[str, Any]:
         out["object"] = "conversation.response"
     fill(out, conversation_id=response.id, created_at=response.created, usage=usage_of(response.usage))
     kept = extra_of(extra, "outputs")
-    outputs = [_entry(kept[place], _parts_of(response.parts, int(place)), whole=is_whole(response))
-               for place in sorted(filter(str.isdecimal, kept), key=int)]  # fmt: skip
+    outputs = [
+        _entry(kept[key], _parts_of(response.parts, place), whole=is_whole(response)) for place, key in numbered(kept)
+    ]
     if outputs or (not is_whole(response) and (extra or response.id is not None)):
         out["outputs"] = outputs
     if error is not None and "error" not in out:
@@ -170,7 +172,7 @@ def _content(parts: list[Part], others: Mapping[str, Any]) -> Any:
             placed[-1][1]["thinking"] += _thinking(part)
         else:
             placed.append((place, _chunk(part)))
-    placed += [(int(place), copied(chunk)) for place, chunk in others.items()]
+    placed += [(place, copied(others[key])) for place, key in numbered(others)]
     return [chunk for _, chunk in sorted(placed, key=lambda item: item[0])] or None
 
 

@@ -100,7 +100,8 @@ def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
         if isinstance(part, ReasoningPart) and part.text:
             name = part.extra.get("$field")
             name = name if name in ("reasoning", "reasoning_content") else "reasoning"
-            out[name] = (out.get(name) or "") + part.text
+            before = out.get(name)
+            out[name] = (before if isinstance(before, str) else "") + part.text
     if choice.logprobs or "logprobs" in extra:
         out["logprobs"] = _logprobs(choice, extra.get("logprobs"))
     return out

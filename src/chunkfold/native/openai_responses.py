@@ -13,6 +13,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold._extras import key_of, numbered
 from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, RESULTS, TYPES
 from chunkfold.native._build import (
     APPEND,
@@ -203,10 +204,10 @@ def _is_event(part: Part) -> bool:
 def _output(parts: Iterable[Part], kept: dict[str, Any], logprobs: Sequence[Any] = ()) -> list[dict[str, Any]]:
     items = _items(parts, kept)
     known = [item.index for item in items if item.index is not None]
-    for key, extra in kept.items():
+    for index, key in numbered(kept):
         # An item without parts: an empty message.
-        if key.isdecimal() and int(key) not in known and "type" in extra:
-            items.append(_Item(extra["type"], int(key)))
+        if index not in known and "type" in kept[key]:
+            items.append(_Item(kept[key]["type"], index))
     if len(known) == len(set(known)) and all(item.index is not None for item in items):
         items.sort(key=lambda item: item.index or 0)
     built = [_build(item, kept) for item in items]
@@ -267,20 +268,20 @@ def _id_of(part: Part) -> Any:
 def _places(kept: dict[str, Any]) -> dict[str, list[int]]:
     """By type of part: the places of the items that parts of that type stand in, one for each."""
     places: dict[str, list[int]] = {}
-    for key in sorted((key for key in kept if key.isdecimal()), key=int):
+    for index, key in numbered(kept):
         for name in ("content", "summary"):
             listed = extra_of(kept, key, name)
-            for place in sorted((place for place in listed if place.isdecimal()), key=int):
+            for _, place in numbered(listed):
                 kind = extra_of(listed, place).get("type")
                 if isinstance(kind, str):
-                    places.setdefault(kind, []).append(int(key))
+                    places.setdefault(kind, []).append(index)
     return places
 
 
 def _build(item: _Item, kept: dict[str, Any]) -> dict[str, Any]:
     if not item.kind:
         return _single(item.parts[0])
-    extra = kept.get(str(item.index)) if item.index is not None else None
+    extra = kept.get(key_of(item.index)) if item.index is not None else None
     extra = extra if isinstance(extra, dict) else {}
     out: dict[str, Any] = {"type": item.kind, **fields(extra, ("content", "summary"))}
     for name in ("content", "summary"):
