@@ -22,7 +22,8 @@ __all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge"]
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing, a 0 is real."""
     merged = {**old, **new}
-    if _REPLACED.issuperset(map(type, new.values())):
+    values = new.values()
+    if _REPLACED.issuperset(map(type, values)) and "" not in values and [] not in values:
         return merged
     for key, value in new.items():
         if key not in old:
@@ -35,7 +36,7 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Values that stand as they are, over whatever was there.
-_REPLACED = frozenset({int, float, bool})
+_REPLACED = frozenset({int, float, str, bool, list})
 
 
 def count(raw: Mapping[str, Any], *paths: str) -> int | None:
