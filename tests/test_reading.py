@@ -274,7 +274,7 @@ def test_short_runs_are_not_read_ahead(monkeypatch):
     """What is read ahead in vain costs more than it would have saved."""
     tries = []
     take_many = Folder.take_many
-    monkeypatch.setattr(Folder, "take_many", lambda self, pieces: tries.append(1) or take_many(self, pieces))
+    monkeypatch.setattr(Folder, "take_many", lambda *args: tries.append(1) or take_many(*args))
     run = [chat("word ", 0)] * 30 + [sse({"id": "c", "choices": []})]
     for alike, expected in ((8, True), (64, False)):
         monkeypatch.setattr(_reading, "_RUN", alike)

@@ -268,11 +268,11 @@ class Decoder:
         """True if all of several reads may fit one template."""
         return self._templates.may_take_many and self.is_ready
 
-    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes]) -> bool:
-        """Take *pieces*, one read each, if templates fit all of them; else do nothing."""
+    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
+        """Take *pieces*, one read each and *joined* together, if templates fit all of them; else do nothing."""
         templates = self._templates
         try:
-            return templates.take_many(accumulator, pieces)
+            return templates.take_many(accumulator, pieces, joined)
         finally:
             self._count_taken(templates)
 

@@ -144,9 +144,11 @@ class Folder:
         """True if it is worth while to read several pieces for `take_many`."""
         return self._live is None and self._decoder.may_take_many
 
-    def take_many(self, pieces: list[bytes]) -> bool:
-        """Fold *pieces*, one read each, if all of them are alike and need no full reading; else do nothing."""
-        return self._decoder.take_many(self._accumulator, pieces)
+    def take_many(self, pieces: list[bytes], joined: bytes) -> bool:
+        """
+        Fold *pieces*, one read each and *joined* together, if all are alike and need no full reading; else do nothing.
+        """
+        return self._decoder.take_many(self._accumulator, pieces, joined)
 
     @property
     def is_amid_event(self) -> bool:

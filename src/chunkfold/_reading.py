@@ -90,10 +90,10 @@ class _Joined:
         if self._read:
             return self._read.pop()
         read = self._ahead.read()
-        if not _are_bytes(read):
+        joined = _joined(read)
+        if joined is None:
             self._read = read[::-1]
             return self._read.pop()
-        joined = b"".join(read)
         self._ahead.read_more(read)
         return joined
 
@@ -141,7 +141,8 @@ class Reader:
         """A run has come to its end: fold pieces, many at a time, for as long as they are alike."""
         while not self._joins and self._folder.may_take_many:
             pieces = self._ahead.read()
-            if not (_are_bytes(pieces) and self._folder.take_many(pieces)):
+            joined = _joined(pieces)
+            if joined is None or not self._folder.take_many(pieces, joined):
                 self._ahead.read_few()
                 break
             self._ahead.read_more(pieces)
@@ -162,5 +163,9 @@ class Reader:
         self._pieces = iter(())
 
 
-def _are_bytes(pieces: list[Any]) -> bool:
-    return [*map(type, pieces)].count(bytes) == len(pieces)
+def _joined(pieces: list[Any]) -> bytes | None:
+    """The bytes that *pieces* are; `None` if one of them is something else."""
+    try:
+        return b"".join(pieces)
+    except TypeError:
+        return None

@@ -517,12 +517,12 @@ class Templates:
             return self._counted if self._counted.may_take_many else None
         return None
 
-    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes]) -> bool:
-        """Take *pieces*, each one read, if all of them fit; else do nothing."""
-        read, many, first = b"".join(pieces), self._many, self._risen + 1
-        if many is None or len(read) > self._longest:
+    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
+        """Take *pieces*, each one read and *joined* together, if all of them fit; else do nothing."""
+        many = self._many
+        if many is None or len(joined) > self._longest:
             return False
-        count = many.take_many(accumulator, pieces, read, first)
+        count = many.take_many(accumulator, pieces, joined, self._risen + 1)
         if self._counted is not None and many is self._counted:
             self._took_counted(self._counted, count)
         else:

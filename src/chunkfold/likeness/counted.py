@@ -135,10 +135,10 @@ class Counted:
         """True if all of several reads may fit: they bring deltas to one part."""
         return self._only is not None
 
-    def take_many(self, accumulator: Any, pieces: list[bytes], read: bytes, number: int) -> int:
+    def take_many(self, accumulator: Any, pieces: list[bytes], joined: bytes, number: int) -> int:
         """
-        Take *pieces*, which are *read* together, if all of them fit: how many; else none. They do if putting the same
-        bytes around what is left of each, with the numbers from *number* on, makes *read* again.
+        Take *pieces*, which are *joined* together, if all of them fit: how many; else none. They do if putting the same
+        bytes around what is left of each, with the numbers from *number* on, makes *joined* again.
         """
         self.texts, self.targets, self.runs = [], [], []
         form = self._start + b'"%b"' + self.tail.replace(b"%", b"%%")
@@ -146,7 +146,7 @@ class Counted:
         inner = [piece[start:end] for piece in pieces]
         said: list[Any] = [None] * (2 * count)
         said[::2], said[1::2] = range(number, number + count), inner
-        if form * count % tuple(said) != read:
+        if form * count % tuple(said) != joined:
             return 0
         texts = strings(inner)
         if not texts:

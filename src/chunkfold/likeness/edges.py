@@ -91,15 +91,15 @@ class Edges:
             raise StopIteration
         return next(pieces)
 
-    def take_many(self, accumulator: Any, pieces: list[bytes], read: bytes, _: int) -> int:
+    def take_many(self, accumulator: Any, pieces: list[bytes], joined: bytes, _: int) -> int:
         """
-        Take *pieces*, which are *read* together, if all of them fit: how many; else none. They do if putting the same
-        bytes around what is left of each makes *read* again.
+        Take *pieces*, which are *joined* together, if all of them fit: how many; else none. They do if putting the same
+        bytes around what is left of each makes *joined* again.
         """
         before, after = self.read_first + b'"', b'"' + self.read_last
         start, end = len(before), -len(after)
         inner = [piece[start:end] for piece in pieces]
-        if before + (after + before).join(inner) + after != read:
+        if before + (after + before).join(inner) + after != joined:
             return 0
         return self._take(accumulator, inner)
 
