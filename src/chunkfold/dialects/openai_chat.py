@@ -85,7 +85,7 @@ class OpenAIChat(Dialect):
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         kind = payload.get("object")
-        if isinstance(kind, str) and kind in _OBJECTS:
+        if _names_itself(payload):
             # A sibling of this dialect sends the same shape, with `model_id`.
             return LIKELY if "model_id" in payload else CERTAIN
         choices = payload.get("choices")
@@ -149,8 +149,9 @@ class OpenAIChat(Dialect):
         groq = payload.get("x_groq") if "x_groq" in payload else None
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
-        if error is None and not choices and self.is_error(payload, frame, "choices", "usage"):
-            return
+        if error is None and not choices and not _names_itself(payload):
+            if self.is_error(payload, frame, "choices", "usage"):
+                return
         if not isinstance(choices, list):
             if error is None and not self._is_known_without_choices(payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
@@ -220,9 +221,7 @@ class OpenAIChat(Dialect):
 
     def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
         """A usage object, or a chunk whose choices are null. What is else without choices is no chunk."""
-        kind = payload.get("object")
-        known = isinstance(kind, str) and kind in _OBJECTS
-        return known or bool(payload.get("usage")) or "choices" in payload
+        return _names_itself(payload) or bool(payload.get("usage")) or "choices" in payload
 
     @staticmethod
     def _vendor(payload: dict[str, Any]) -> str | None:
@@ -573,6 +572,12 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
         return False
     delta = delta if isinstance(delta, dict) else {}
     return _says_something(message) and not any(delta[key] for key in delta.keys() & _MESSAGE if key != "role")
+
+
+def _names_itself(payload: Mapping[str, Any]) -> bool:
+    """True if a payload says that it is one of this endpoint."""
+    kind = payload.get("object")
+    return isinstance(kind, str) and kind in _OBJECTS
 
 
 def _says_something(delta: dict[str, Any]) -> bool:
