@@ -12,6 +12,7 @@ import chunkfold
 from chunkfold import Folder, LimitExceeded, Limits, Policy, _reading
 from chunkfold.likeness.counted import Counted
 from chunkfold.likeness.edges import Edges
+from chunkfold.likeness.shapes import Shape
 from tests.streams import sse
 from tests.test_fast_equals_slow import slowly
 
@@ -188,9 +189,9 @@ def test_many_are_taken_at_once(monkeypatch):
 
         return spy
 
-    for kind in (Edges, Counted):
+    for kind in (Edges, Counted, Shape):
         monkeypatch.setattr(kind, "take_many", spied(kind))
-    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted)):
+    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted), (obfuscated, Shape), (kept, Shape)):
         taken.clear()
         chunkfold.fold(iter(pieces_of(frame, ["word "] * COUNT)), DIALECTS.get(frame, "openai-chat"))
         assert taken.get(kind, 0) > COUNT / 2, frame

@@ -509,24 +509,29 @@ class Templates:
         return self._many is not None
 
     @property
-    def _many(self) -> Edges | Counted | None:
+    def _many(self) -> Edges | Counted | Shape | None:
         """What all of several reads may fit; what `follow` would ask first."""
         if self._table.by_read and self._heard is None:
             return self._table.only
         if self._counted is not None and self._counted.parts and not self._counted.is_worn:
             return self._counted if self._counted.may_take_many else None
-        return None
+        if self._totalled is not None and self._totalled.is_ready:
+            return None
+        return self._shapes[0] if self._may_follow_shape and self._shapes[0].may_take_many else None
 
     def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
         """Take *pieces*, each one read and *joined* together, if all of them fit; else do nothing."""
         many = self._many
         if many is None or len(joined) > self._longest:
             return False
-        count = many.take_many(accumulator, pieces, joined, self._risen + 1)
-        if self._counted is not None and many is self._counted:
+        first = self._risen + 1
+        count = many.take_many(accumulator, pieces, joined, first)
+        if many is self._table.only:
+            self._took_many(count)
+        elif self._counted is not None and many is self._counted:
             self._took_counted(self._counted, count)
         else:
-            self._took_many(count)
+            self._took_of_shape(self._shapes[0], first)
         return bool(count)
 
     def _follow_edges(self, edges: Edges | Table, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
@@ -550,22 +555,25 @@ class Templates:
         return len(self._shapes[0].targets) == 1 and self._shapes[0].seen >= _NOW_AND_THEN
 
     def _follow_shape(self, shape: Shape, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        first = self._risen + 1 if shape.is_numbered else -1
+        first = self._risen + 1
         try:
             piece = shape.follow(accumulator, pieces, self._risen, MANY, self._longest)
         finally:
-            texts = shape.texts
-            self.taken += len(texts)
-            if texts:
-                self._note(shape)
-                if self._heard is not None:
-                    heard = Heard(next(iter(shape.targets.values())), first)
-                    heard.texts = texts
-                    self._keep_heard(heard)
-        if len(texts) == MANY and not shape.is_numbered:
+            self._took_of_shape(shape, first)
+        if len(shape.texts) == MANY and not shape.is_numbered:
             # It is worth another look whether templates fit.
             self._probe()
         return piece
+
+    def _took_of_shape(self, shape: Shape, first: int) -> None:
+        """The `texts` of frames of one shape have been taken, which were numbered from *first* on if they were."""
+        self.taken += len(shape.texts)
+        if shape.texts:
+            self._note(shape)
+            if self._heard is not None:
+                heard = Heard(next(iter(shape.targets.values())), first if shape.is_numbered else -1)
+                heard.texts = shape.texts
+                self._keep_heard(heard)
 
     def _follow_counted(self, counted: Counted, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         try:

@@ -10,7 +10,7 @@ so that decoding is the proof. The index of a call may vary too: it tells which 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -62,9 +62,9 @@ class Shape:
     """
 
     __slots__ = (
-        "_get_kept", "_get_usage", "_holes", "decode", "fixed", "frame", "get", "in_vain", "is_addressed",
-        "is_counted", "is_numbered", "is_simple", "is_stateful", "keeps", "key_count", "lead", "number", "seen",
-        "targets", "tells", "texts", "trail", "usage", "usage_path",
+        "_decode_many", "_get_kept", "_get_usage", "_holes", "_type", "decode", "fixed", "frame", "get", "in_vain",
+        "is_addressed", "is_counted", "is_numbered", "is_simple", "is_stateful", "keeps", "key_count", "lead",
+        "number", "seen", "targets", "tells", "texts", "trail", "usage", "usage_path",
     )  # fmt: skip
 
     def __init__(
@@ -92,8 +92,9 @@ class Shape:
         self.usage: bytes | None = None
         self.key_count = _key_count(payload)
         holes = _holes(payload, text, kinds, kept, has_address=has_address)
-        made = _type_of(payload, (), {path: _hole_type(kind, value) for path, kind, value in holes})
-        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(made).decode
+        self._type = _type_of(payload, (), {path: _hole_type(kind, value) for path, kind, value in holes})
+        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(self._type).decode
+        self._decode_many: Callable[[bytes], list[tuple[Any]]] | None = None
         compared = [hole for hole in holes if hole[1] not in _FREE]
         self.get: Callable[[Any], Any] = attrgetter(*[_attributes(payload, path) for path, _, _ in compared])
         self._holes = [(kind, value) for _, kind, value in compared[1:]]
@@ -243,6 +244,57 @@ class Shape:
         if len(self.texts) < most:
             raise StopIteration
         return next(pieces)
+
+    @property
+    def may_take_many(self) -> bool:
+        """True if all of several reads may be of this shape, and it can be told at once."""
+        return self.lead is not None and (self.is_simple or self.is_counted or self.is_addressed or bool(self.fixed))
+
+    def take_many(self, accumulator: Any, pieces: list[bytes], joined: bytes, number: int) -> int:
+        """
+        Take *pieces*, which are *joined* together, if all of them are of this shape, of the one part that was met, and
+        numbered from *number* on: how many; else none. What was taken is in `texts`.
+        """
+        self.texts = []
+        ((address, target),) = self.targets.items()
+        lead, trail = self.lead or b"", self.trail
+        start, end = len(lead), -len(trail) or None
+        frames = [piece[start:end] for piece in pieces]
+        if lead + (trail + lead).join(frames) + trail != joined:
+            return 0
+        self.texts = self._texts_of(frames, address, number)
+        if self.texts:
+            target.open(accumulator).extend(self.texts)
+        return len(self.texts)
+
+    def _texts_of(self, frames: list[bytes], address: Any, number: int) -> list[str]:
+        """The texts of *frames*, if all are of this shape, at that address and numbered from *number* on; else none."""
+        # Each is in a list of its own and on a line of its own: what one leaves open the next cannot close.
+        held = b"[[" + b"]\n,[".join(frames) + b"]]"
+        if held.count(b"\n") >= len(frames) or _CR in held:
+            return []
+        if self._decode_many is None:
+            self._decode_many = msgspec.json.Decoder(list[tuple[self._type]]).decode  # type: ignore[name-defined]
+        try:
+            decoded = [*chain.from_iterable(self._decode_many(held))]
+        except _BAD:
+            return []
+        found: Sequence[Any] = [*map(self.get, decoded)]
+        if len(found) != len(frames):
+            return []
+        if not self.is_simple:
+            found, *others = zip(*found, strict=True)
+            wanted = (address,) if self.is_addressed else self.fixed
+            if self.is_counted:
+                if others[0] != tuple(range(number, number + len(found))):
+                    return []
+                self.number = others[0][-1]
+            elif any(values.count(value) != len(values) for values, value in zip(others, wanted, strict=True)):
+                return []
+        if not all(found):
+            return []
+        self.frame, self.usage = decoded[-1], None
+        return list(found)
 
     @property
     def may_take(self) -> bool:
