@@ -282,3 +282,26 @@ def test_short_runs_are_not_read_ahead(monkeypatch):
         tries.clear()
         assert chunkfold.fold(iter(run * 100), "openai-chat").text == "word " * 3000
         assert bool(tries) == expected
+
+
+def test_what_tells_a_long_text_again_is_not_read_ahead(monkeypatch):
+    """The last frames of Responses hold the whole text, each: they are not to be in memory beside each other."""
+    monkeypatch.setattr(_reading, "_RUN", 64)
+    monkeypatch.setattr(_reading, "_IN_ALL", 200_000)
+    text = "word " * 20
+    pieces = pieces_of(numbered, [text] * 5000)
+    done = sse({"type": "response.output_text.done", "sequence_number": 5001, "item_id": "m", "output_index": 0,
+                "content_index": 0, "text": text * 5000})  # fmt: skip
+    ahead = []
+
+    def source():
+        for number, piece in enumerate([*pieces, done, done, done]):
+            ahead.append(number)
+            yield piece
+
+    largest = []
+    take_many = Folder.take_many
+    monkeypatch.setattr(Folder, "take_many", lambda *args: largest.append(len(args[2])) or take_many(*args))
+    assert chunkfold.fold(source(), "openai-responses").text == text * 5000
+    assert ahead == list(range(5003))
+    assert 200_000 < sum(largest) < 300_000

@@ -18,6 +18,8 @@ __all__ = ["Reader"]
 # So many pieces are read ahead at first, and at most; those that are joined have so many bytes.
 _FEW, _MANY = 64, 128
 _READ_AHEAD = 64 << 10
+# No more is read ahead after so many bytes: what comes last may tell a long text again, several times.
+_IN_ALL = 8 << 20
 # So many in a row have to be alike before more are read ahead, or twice as many each time that this is no use.
 _RUN, _LONGEST_RUN = 256, 4096
 # A piece of fewer bytes that ends amid an event is small.
@@ -108,6 +110,7 @@ class Reader:
         # What comes next: what was read ahead in vain, or a run of the source, which is to be of pieces that are alike.
         self._pieces: Iterator[Any] = iter(())
         self._is_run, self._run = False, _RUN
+        self._left = _IN_ALL
         self._joins = False
 
     def next(self, *, is_sure: bool) -> Any:
@@ -139,7 +142,7 @@ class Reader:
 
     def _take_many(self) -> None:
         """A run has come to its end: fold pieces, many at a time, for as long as they are alike."""
-        while not self._joins and self._folder.may_take_many:
+        while self._left > 0 and not self._joins and self._folder.may_take_many:
             pieces = self._ahead.read()
             joined = _joined(pieces)
             if joined is None or not self._folder.take_many(pieces, joined):
@@ -147,6 +150,7 @@ class Reader:
                 break
             self._ahead.read_more(pieces)
             self._run = _RUN
+            self._left -= len(joined)
         else:
             self._ahead.fail()
             pieces = [next(self._source)]
@@ -164,8 +168,8 @@ class Reader:
 
 
 def _joined(pieces: list[Any]) -> bytes | None:
-    """The bytes that *pieces* are; `None` if one of them is something else."""
+    """The bytes that *pieces* are; `None` if one of them is something else, or the last is long by itself."""
     try:
-        return b"".join(pieces)
+        return b"".join(pieces) if len(pieces[-1]) <= _READ_AHEAD else None
     except TypeError:
         return None
