@@ -38,13 +38,12 @@ def with_other_values(frames, rng):
         yield before + _json.encode(changed).encode() + after
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("dialect", sorted({dialect for dialect, _ in STREAMS}))
-def test_any_value_may_be_any_other(dialect, seed):
+def test_any_value_may_be_any_other(dialect):
     for number, (spoken, frames) in enumerate(STREAMS):
         if spoken != dialect or len(frames) > 120:
             continue
-        pieces = list(with_other_values(frames, random.Random(1000 * number + seed)))
+        pieces = list(with_other_values(frames, random.Random(number)))
         for name in (dialect, "auto"):
             response = chunkfold.fold(iter(pieces), name)
             assert_same_value(response)

@@ -102,7 +102,7 @@ def summary(response):
 STRANGE = {"zebra", "n"}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("dialect", sorted({dialect for dialect, _ in STREAMS}))
 def test_a_field_that_says_nothing_changes_nothing(dialect, seed):
     tried = 0

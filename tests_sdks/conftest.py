@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 
 import pytest
@@ -11,6 +12,12 @@ from tests_sdks import clients
 from tests_sdks.server import running
 
 logging.getLogger("LiteLLM").disabled = True
+
+
+def pytest_collection_finish(session):
+    """Tests that collect garbage need not look through all that the SDKs have made each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
