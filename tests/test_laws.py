@@ -384,6 +384,9 @@ def test_a_decoder_keeps_nothing_of_what_it_has_handed_out():
     decoder = Decoder("openai-chat")
     frame = sse({"choices": [{"index": 0, "delta": {"content": "x" * 1000}}]})
     odd = sse({"choices": [{"index": 0, "delta": {"content": "x" * 1000}}], "n": None})
+    for _ in range(100):
+        Decoder("openai-chat").feed(frame + odd)  # what is imported on the way is not what it keeps
+        decoder.feed(frame + odd)
     tracemalloc.start()
     try:
         for _ in range(2000):
