@@ -160,3 +160,25 @@ def test_an_unknown_field_beside_a_streamed_argument_is_carried():
     calls = [{"name": "f", "willContinue": True}, {"partialArgs": [piece], "willContinue": True}, {}]
     (call,) = chunkfold.fold(b"\n\n".join(map(chunk, calls)) + b"\n\n", "gemini").tool_calls
     assert (call.status, call.arguments, call.extra["confidence"]) == ("complete", {"n": 2}, 0.5)
+
+
+def test_what_a_payload_is_known_by_may_stand_beside_blank_others():
+    """llama.cpp's own payloads through a gateway that writes all fields of a completion."""
+    frames = [{"content": "a"}, {"content": "b", "choices": None}, {"choices": [], "content": "c"}, {"content": "d"}]
+    body = b"".join(b"data: " + json.dumps({**frame, "stop": False}).encode() + b"\n\n" for frame in frames)
+    assert chunkfold.fold(body, "openai-completions").text == "abcd"
+
+
+def test_a_block_without_a_type_is_what_its_field_says():
+    for blank in BLANK[::2]:
+        block = {"thinking": "", "text": blank}
+        delta = {"thinking": "Hm."}
+        body = b"".join(
+            b"data: " + json.dumps(payload).encode() + b"\n\n"
+            for payload in (
+                {"type": "message_start", "message": {"id": "m"}},
+                {"type": "content_block_start", "index": 0, "content_block": block},
+                {"type": "content_block_delta", "index": 0, "delta": delta},
+            )
+        )
+        assert [part.kind for part in chunkfold.fold(body, "anthropic-messages").parts] == ["reasoning"]

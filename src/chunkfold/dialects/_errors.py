@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects._words import is_blank
+from chunkfold.dialects._words import said_in
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | Non
 
 def _error_among(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload carries, be it beside fields that say nothing: some write all members of a union."""
-    said = {key: payload[key] for key in _said(payload)}
+    said = {key: payload[key] for key in said_in(payload)}
     found = error_in(said)
     return found if found is None or len(said) == len(payload) else msgspec.structs.replace(found, raw=dict(payload))
 
@@ -224,7 +224,7 @@ def error_event(payload: Mapping[str, Any]) -> StreamError:
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
-    return _message_of(payload) is not None and _ERROR_BODY.issuperset(_said(payload))
+    return _message_of(payload) is not None and _ERROR_BODY.issuperset(said_in(payload))
 
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
@@ -235,12 +235,7 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
     code = next((payload[key] for key in _CODES if payload.get(key)), None)
     if code and code not in FINE and not payload.get("type"):
         return True
-    return _said(payload) == ["detail"] or _status_of(payload, None, code) is not None
-
-
-def _said(payload: Mapping[str, Any]) -> list[str]:
-    """The fields that say something."""
-    return [key for key, value in payload.items() if not is_blank(value)]
+    return said_in(payload) == ["detail"] or _status_of(payload, None, code) is not None
 
 
 def _names_error(word: str) -> bool:

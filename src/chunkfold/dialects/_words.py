@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from chunkfold.response import FinishReason
 
 __all__ = [
-    "choice_index", "counted", "finish_reason", "is_blank", "is_ping", "is_real", "says_nothing", "whole_number",
-    "word",
+    "choice_index", "counted", "finish_reason", "is_blank", "is_ping", "is_real", "said_in", "says_nothing", "telling",
+    "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -57,6 +57,20 @@ def is_ping(*words: object) -> bool:
 def is_blank(value: Any) -> bool:
     """True for `null`, `""` and `[]`, which say no more than a field that is not there."""
     return value is None or value == "" or value == []
+
+
+def said_in(holder: Mapping[str, Any]) -> list[str]:
+    """The fields of *holder* that say something."""
+    return [key for key, value in holder.items() if not is_blank(value)]
+
+
+def telling(holder: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """
+    The first of *keys* that holds something, by which something is told from others. A text that is still empty tells
+    more than a `null`, and that it is there more than nothing; `None` if none is there.
+    """
+    named = [key for key in keys if key in holder]
+    return max(named, key=lambda key: (bool(holder[key]), holder[key] is not None and holder[key] != []), default=None)
 
 
 # What a server fills in before it knows anything: which of a list it is, and of what type.

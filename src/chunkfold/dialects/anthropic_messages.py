@@ -17,7 +17,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, read_error
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import counted, is_blank, word
+from chunkfold.dialects._words import counted, is_blank, telling, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -282,9 +282,7 @@ _BLOCK_FIELDS = {"text": "text", "thinking": "thinking", "input": "tool_use"}
 
 def _named(holder: Mapping[str, Any], fields: Mapping[str, str]) -> Any:
     """The `type` of something, or what the field says that it has."""
-    named = [key for key in fields if key in holder] if not holder.get("type") else []
-    key = next((key for key in named if not is_blank(holder[key])), named[0] if named else "")
-    return holder.get("type") or fields.get(key)
+    return holder.get("type") or fields.get(telling(holder, fields) or "")
 
 
 # The fields of blocks that are fields of parts.

@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_blank, is_real
+from chunkfold.dialects._words import is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ class BedrockConverse(Dialect):
         error = error_body(payload)
         if error is not None:
             self.w.error(error)
-        elif not all(map(is_blank, payload.values())):
+        elif said := said_in(payload):
             # Some SDKs write all members of the union, those that are not there as null.
-            said = [key for key, value in payload.items() if not is_blank(value)]
             name = frame.event or (said[0] if len(said) == 1 else "payload")
             self.strange(payload, frame, name)
 

@@ -19,7 +19,7 @@ from chunkfold import _json, dialects
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import choice_index
+from chunkfold.dialects._words import choice_index, telling
 from chunkfold.errors import LimitExceeded
 from chunkfold.framing import Frame
 from chunkfold.response import Usage
@@ -155,7 +155,7 @@ class BedrockInvoke(Dialect):
 
     def _say(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._inner is None:
-            shape = next((key for key in FAMILIES if key in payload), None)
+            shape = telling(payload, FAMILIES)
             if shape is not None:
                 family, handler = FAMILIES[shape]
                 self._belongs_to(family)

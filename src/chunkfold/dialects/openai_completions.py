@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import choice_index, is_blank, word
+from chunkfold.dialects._words import choice_index, is_blank, telling, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class OpenAICompletions(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         error = error_in(payload)
-        shape = next((key for key in SHAPES if key in payload), None)
+        shape = telling(payload, SHAPES)
         if shape is not None and self.is_error(payload, frame, *SHAPES):
             return
         if shape is not None:

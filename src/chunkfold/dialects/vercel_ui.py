@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
-from chunkfold.dialects._words import is_blank, is_real, word
+from chunkfold.dialects._words import is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class VercelUI(Dialect):
         """More of a part; one that was never opened, or has ended, is opened."""
         if is_blank(payload.get("delta")):
             # Servers that pass on what the SDK has inside, instead of the stream for the browser.
-            said = next((name for name in _INNER if name in payload), "delta")
+            said = telling(payload, _INNER) or "delta"
             others = {name: value for name, value in payload.items() if name not in ("delta", said)}
             payload = {**others, "delta": payload.get(said)}
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))

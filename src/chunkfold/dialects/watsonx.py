@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_blank
+from chunkfold.dialects._words import is_blank, telling
 from chunkfold.dialects.openai_chat import OpenAIChat
 from chunkfold.response import Usage
 
@@ -54,8 +54,7 @@ class Watsonx(OpenAIChat):
         self._filtered: set[int] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        named = [key for key in SHAPES if key in payload]
-        shape = next((key for key in named if payload[key]), named[0] if named else None)
+        shape = telling(payload, SHAPES)
         if frame.event == "error" and error_in(payload) is None:
             self.w.error(error_event(payload))
         elif shape is None or (is_blank(payload[shape]) and payload.get("error")):

@@ -227,7 +227,8 @@ def _with_fields(steps: list[_Step], kept: dict[str, Any]) -> list[dict[str, Any
     """The steps with what else was said of them, and those of which nothing but that was said."""
     known = {key_of(number) for number, _ in steps}
     for key in sorted((key for key in kept if key not in known), key=lambda key: (not key.isdecimal(), key.zfill(9))):
-        number = index if (index := index_of(key)) is not None else key
+        index = index_of(key)
+        number = key if index is None else index
         place = next((at for at, (other, _) in enumerate(steps) if _is_after(other, number)), len(steps))
         steps.insert(place, (number, {}))
     kept = dict(kept)
