@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold.likeness.edges import strings
+from chunkfold.likeness.edges import strings, text_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,33 +77,22 @@ class Counted:
 
     def find(self, read: bytes, number: int) -> tuple[Any, str] | None:
         """What the delta of *read* belongs to, and its text, if its number is *number* and something was learned."""
-        start, tail = self._start % number, self.tail
-        if self._only is not None:
-            return self._find_only(read, start, tail)
-        if not read.startswith(start) or not read.endswith(tail):
+        start = self._start % number
+        if not read.startswith(start):
             return None
-        at = len(start)
-        for size in self.sizes:
-            target = self.parts.get(read[at : at + size])
-            if target is not None:
-                try:
-                    text = _read_string(read[at + size : -len(tail)])
-                except _BAD:
-                    return None
-                self._in_vain = 0
-                return (target, text) if text else None
-        return None
-
-    def _find_only(self, read: bytes, start: bytes, tail: bytes) -> tuple[Any, str] | None:
-        """The same where there is one part, whose bytes before the text are all in *start*."""
-        if not read.startswith(start) or not read.endswith(tail):
-            return None
-        try:
-            text = _read_string(read[len(start) : -len(tail)])
-        except _BAD:
+        at, target = len(start), self._only
+        if target is None:
+            # Between the number and the text stands what tells whose the delta is.
+            for size in self.sizes:
+                target = self.parts.get(read[at : at + size])
+                if target is not None:
+                    at += size
+                    break
+        text = text_in(read, at, self.tail) if target is not None else ""
+        if not text:
             return None
         self._in_vain = 0
-        return (self._only, text) if text else None
+        return target, text
 
     def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
         """

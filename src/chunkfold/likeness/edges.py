@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from chunkfold.likeness.deltas import Target
 
-__all__ = ["Edges", "Table", "edges_of", "strings"]
+__all__ = ["Edges", "Table", "edges_of", "strings", "text_in"]
 
 _BAD = (msgspec.DecodeError, UnicodeDecodeError)
 _read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
@@ -191,30 +191,20 @@ class Table:
         """The edges that fit the frame *data*, and its text."""
         for length in self._frame_lengths:
             for edges in self.by_frame.get(data[:length], ()):
-                last = edges.last
-                if data.endswith(last):
-                    try:
-                        text = _read_string(data[length : len(data) - len(last)])
-                    except _BAD:
-                        continue
-                    if text:
-                        return edges, text
+                text = text_in(data, length, edges.last)
+                if text:
+                    return edges, text
         return None
 
     def find_read(self, read: bytes) -> tuple[Edges, str] | None:
         """The same for a whole *read*."""
         for length in self._read_lengths:
             for edges in self.by_read.get(read[:length], ()):
-                last = edges.read_last
-                if read.endswith(last):
-                    try:
-                        text = _read_string(read[length : len(read) - len(last)])
-                    except _BAD:
-                        continue
-                    if text:
-                        if self.only is not None:
-                            self.only = edges
-                        return edges, text
+                text = text_in(read, length, edges.read_last)
+                if text:
+                    if self.only is not None:
+                        self.only = edges
+                    return edges, text
         return None
 
     def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
@@ -275,6 +265,16 @@ def _forget_old(groups: dict[bytes, list[Edges]], target: Target) -> None:
         groups[first].remove(known)
         if not groups[first]:
             del groups[first]
+
+
+def text_in(data: bytes, start: int, last: bytes) -> str:
+    """The string that *data* is from *start* on, up to *last*; empty if it is not just that."""
+    if not data.endswith(last):
+        return ""
+    try:
+        return _read_string(data[start : len(data) - len(last)])
+    except _BAD:
+        return ""
 
 
 def strings(inner: list[bytes]) -> list[str]:

@@ -288,11 +288,11 @@ class Shape:
             if self.is_counted:
                 if others[0] != tuple(range(number, number + len(found))):
                     return []
-                self.number = others[0][-1]
             elif any(values.count(value) != len(values) for values, value in zip(others, wanted, strict=True)):
                 return []
         if not all(found):
             return []
+        self.number = number + len(found) - 1 if self.is_counted else self.number
         self.frame, self.usage = decoded[-1], None
         return list(found)
 
