@@ -568,6 +568,16 @@ def test_shapes_are_used():
     assert slowly(frames_read_in_full, [sse(payload) for payload in payloads]) == 100
 
 
+def test_templates_are_made_anew_when_a_time_changes(monkeypatch):
+    """A `created` that changes once a second is worth a template for each second, but no reading in full."""
+    found = []
+    fit = Shape.fit
+    monkeypatch.setattr(Shape, "fit", lambda self, *args: found.append(1) or fit(self, *args))
+    frames = [chat(f"word {number}", created=1764400000 + number // 20) for number in range(1000)]
+    assert frames_read_in_full(frames) <= 16
+    assert len(found) <= 60
+
+
 def test_a_shape_tells_types_apart():
     payload = {"choices": [{"index": 1, "delta": {"content": "a"}, "x": 1.0, "y": True}]}
     shape = Shape(payload, "a", {"content": 0}, has_address=False)

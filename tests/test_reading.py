@@ -45,6 +45,16 @@ def totalled(text, number):
     return chat(text, number, usage={"prompt_tokens": 1, "completion_tokens": number})
 
 
+def told_again(text, number):
+    """As OpenRouter sends reasoning: the same text in two places."""
+    delta = {"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": 0}]}
+    return sse({"id": "c", "choices": [{"index": 0, "delta": delta}], "p": "x" * (number % 7 + 1)})
+
+
+def dated(text, number):
+    return chat(text, number, created=1764400000 + number // 20)
+
+
 def anthropic(text, number):
     delta = {"type": "text_delta", "text": text}
     return sse({"type": "content_block_delta", "index": 0, "delta": delta}, event="content_block_delta")
@@ -61,7 +71,7 @@ HEADS = {
         sse({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
     ],
 }
-FRAMES = [chat, obfuscated, kept, totalled, anthropic, numbered]
+FRAMES = [chat, obfuscated, kept, totalled, told_again, dated, anthropic, numbered]
 DIALECTS = {anthropic: "anthropic-messages", numbered: "openai-responses"}
 
 
@@ -191,7 +201,8 @@ def test_many_are_taken_at_once(monkeypatch):
 
     for kind in (Edges, Counted, Shape):
         monkeypatch.setattr(kind, "take_many", spied(kind))
-    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted), (obfuscated, Shape), (kept, Shape)):
+    shaped = ((obfuscated, Shape), (kept, Shape), (told_again, Shape))
+    for frame, kind in ((chat, Edges), (anthropic, Edges), (numbered, Counted), *shaped):
         taken.clear()
         chunkfold.fold(iter(pieces_of(frame, ["word "] * COUNT)), DIALECTS.get(frame, "openai-chat"))
         assert taken.get(kind, 0) > COUNT / 2, frame
@@ -217,7 +228,7 @@ def test_what_came_before_an_exception_is_folded(frame, error):
 
         if error is Broken:
             response = chunkfold.fold(source(), dialect)
-            assert response.text == "word " * count
+            assert response.text + response.reasoning == "word " * count
             assert (response.error.type, response.error.origin, response.ended) == ("Broken", "transport", "error")
         else:
             with pytest.raises(KeyboardInterrupt):

@@ -50,6 +50,8 @@ _HOPELESS = 8
 _NOW_AND_THEN = 64
 # After a shape was made so many frames have to come before the next, twice as many if it was in vain.
 _SHAPE_COST, _DOUBLINGS = 4, 12
+# A template that fitted so many frames before the bytes changed is made anew from the first that fitted a shape alone.
+_WORTH_RENEWING = 8
 # A shape that so many frames in a row were not of is given up.
 _PATIENCE = 16
 # Of how many parts at once is counted what was made in vain; and how many shapes are kept.
@@ -308,7 +310,7 @@ class Templates:
                     if read is not None and shape.lead is None and data in read:
                         shape.lead, _, shape.trail = read.partition(data)
                         self.is_ready = True
-                    return self._took(shape, found)
+                    return self._took(shape, found, data, read)
                 self._missed(shape)
         return None
 
@@ -345,7 +347,7 @@ class Templates:
                     if found is not None:
                         if shape.is_stateful and shape.seen > _PATIENCE:
                             self._learn_around(shape, data, found)
-                        return self._took(shape, found)
+                        return self._took(shape, found, data, read)
                     self._missed(shape)
                     self._refused = read
         return None
@@ -393,8 +395,10 @@ class Templates:
         if shape.in_vain > _PATIENCE:
             self._give_up(shape)
 
-    def _took(self, shape: Shape, found: tuple[Target, str]) -> tuple[Target, str] | None:
-        """A frame is of that shape. `None`: it is to be read in full all the same."""
+    def _took(
+        self, shape: Shape, found: tuple[Target, str], data: bytes, read: bytes | None
+    ) -> tuple[Target, str] | None:
+        """Frame *data* is of that shape. `None`: it is to be read in full all the same."""
         shape.in_vain = 0
         shape.seen = seen = shape.seen + 1
         if seen <= _NOW_AND_THEN:
@@ -404,14 +408,27 @@ class Templates:
                 self._probe()
                 return None
         if self._table.by_frame:
-            self._stale += 1
-            if self._stale > _PATIENCE:
-                self._drop_templates()
+            if self._since >= _WORTH_RENEWING and not shape.is_stateful:
+                self._renew(found, data, read)
+            else:
+                self._stale += 1
+                if self._stale > _PATIENCE:
+                    self._drop_templates()
         if shape.is_stateful:
             self._note(shape)
         if self._heard is not None:
             self._hear(found[0], found[1], shape.number)
         return found
+
+    def _renew(self, found: tuple[Target, str], data: bytes, read: bytes | None) -> None:
+        """The bytes around the text have changed, as those of a `created` do once a second: remember the new ones."""
+        self._since = self._stale = 0
+        around = edges_of(found[1], data, self._keys)
+        if around is not None:
+            edges = Edges(found[0], *around)
+            self._table.add(edges)
+            if read is not None:
+                self._adopt(edges, data, read)
 
     def _note(self, shape: Shape) -> None:
         """Keep the number of a frame of that shape, and that there is more to tell of it."""

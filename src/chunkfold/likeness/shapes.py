@@ -63,8 +63,8 @@ class Shape:
 
     __slots__ = (
         "_decode_many", "_get_kept", "_get_usage", "_holes", "_type", "decode", "fixed", "frame", "get", "in_vain",
-        "is_addressed", "is_counted", "is_numbered", "is_simple", "is_stateful", "keeps", "key_count", "lead",
-        "number", "seen", "targets", "tells", "texts", "trail", "usage", "usage_path",
+        "is_addressed", "is_counted", "is_numbered", "is_simple", "is_stateful", "is_told_again", "keeps", "key_count",
+        "lead", "number", "seen", "targets", "tells", "texts", "trail", "usage", "usage_path",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +106,8 @@ class Shape:
             self.fixed = ()
         self.is_counted = [kind for kind, _ in self._holes] == [RISING]
         self.is_addressed = [kind for kind, _ in self._holes] == [ADDRESS]
+        # The text stands in several places, as Together and OpenRouter send it.
+        self.is_told_again = bool(self._holes) and all(kind == _SAME for kind, _ in self._holes)
         self.is_numbered = any(kind == RISING for kind, _ in self._holes)
         usages = {_usage_path(path, kinds) for path, kind, _ in holes if kind == RUNNING}
         if len(usages) > 1:
@@ -198,8 +200,8 @@ class Shape:
         lead, trail = self.lead, self.trail
         start, end = len(lead), -len(trail) or None
         is_numbered, fixed = self.is_numbered, (address,) if self.is_addressed else self.fixed
-        is_more = self.is_counted or bool(fixed)
-        is_quick = self.is_simple or is_more
+        is_more = self.is_counted or self.is_told_again or bool(fixed)
+        is_quick, is_counted = self.is_simple or is_more, self.is_counted
         decode, get, read = self.decode, self.get, self.read
         append, had = texts.append, len(texts)
         frame = None
@@ -221,11 +223,15 @@ class Shape:
                             if text[1:] != fixed:
                                 return piece
                             text = text[0]
-                        else:
+                        elif is_counted:
                             text, number = text
                             if number != risen + 1:
                                 return piece
                             risen = number
+                        else:
+                            if text.count(text[0]) != len(text):
+                                return piece
+                            text = text[0]
                     if not text:
                         return piece
                     frame = decoded
@@ -248,7 +254,8 @@ class Shape:
     @property
     def may_take_many(self) -> bool:
         """True if all of several reads may be of this shape, and it can be told at once."""
-        return self.lead is not None and (self.is_simple or self.is_counted or self.is_addressed or bool(self.fixed))
+        is_quick = self.is_simple or self.is_counted or self.is_addressed or self.is_told_again or bool(self.fixed)
+        return self.lead is not None and is_quick
 
     def take_many(self, accumulator: Any, pieces: list[bytes], joined: bytes, number: int) -> int:
         """
@@ -287,6 +294,9 @@ class Shape:
             wanted = (address,) if self.is_addressed else self.fixed
             if self.is_counted:
                 if others[0] != tuple(range(number, number + len(found))):
+                    return []
+            elif self.is_told_again:
+                if any(texts != found for texts in others):
                     return []
             elif any(values.count(value) != len(values) for values, value in zip(others, wanted, strict=True)):
                 return []
