@@ -126,12 +126,12 @@ class Decoder:
         if self._closed:
             raise ValueError("feed() after close()")
         if isinstance(data, (bytes, bytearray, memoryview)):
-            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
+            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._framer)
             if not data:
                 return []
             self._fed = None
             events = self._read_on(data)
-            if self.unfinished.data and not self._is_idle:
+            if self.unfinished.data and not self._framer.idle:
                 events += self._read_on(self.unfinished.release())
             return events
         return self._read_on(data)
@@ -149,8 +149,12 @@ class Decoder:
                     return [event]
                 templates.catch_up()
                 return [event, *self._taken()]
-        if templates.is_behind:
-            templates.catch_up()
+        return self._read_in_full(data)
+
+    def _read_in_full(self, data: Any) -> list[Event]:
+        """The same where no template fits."""
+        if self._templates.is_behind:
+            self._templates.catch_up()
         try:
             if type(data) is bytes:
                 self._feed_bytes(data)
@@ -168,7 +172,7 @@ class Decoder:
         asked for are not made where a template fits.
         """
         if isinstance(data, (bytes, bytearray, memoryview)):
-            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._is_idle)
+            data = self.unfinished.gather(data if type(data) is bytes else bytes(data), self._framer)
             if not data:
                 return
             templates = self._templates
@@ -183,13 +187,8 @@ class Decoder:
                 take = self._feed_messages if self._may_be_messages(data) else self._feed_many
                 data = take(accumulator, data)
         self._feed_events(accumulator, data)
-        if self.unfinished.data and not self._is_idle:
+        if self.unfinished.data and not self._framer.idle:
             self._feed_events(accumulator, self.unfinished.release())
-
-    @property
-    def _is_idle(self) -> bool:
-        """True if nothing is half-read."""
-        return self._framer.idle
 
     def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
         """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
@@ -252,11 +251,13 @@ class Decoder:
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
-        return next(pieces) if self.unfinished.data else self._follow(accumulator, pieces)
+        if self.unfinished.data or not self._templates.is_ready:
+            return next(pieces)
+        return self._follow(accumulator, pieces)
 
     def _follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
         templates = self._templates
-        if not templates.is_ready or not self._is_idle:
+        if not templates.is_ready or not self._framer.idle:
             return next(pieces)
         try:
             return templates.follow(accumulator, pieces)
@@ -306,7 +307,7 @@ class Decoder:
     def _swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
         """Take as many frames in one go as fit; how many bytes they were."""
         templates = self._templates
-        if not templates.is_ready or not self._is_idle:
+        if not templates.is_ready or not self._framer.idle:
             return 0
         taken = templates.swallow(accumulator, data)
         self._count_taken(templates)
@@ -360,7 +361,7 @@ class Decoder:
 
     def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
         try:
-            events = self._read_on(data)
+            events = self._read_in_full(data)
         except LimitExceeded as breach:
             accumulator.observe_all(breach.events)
             raise
@@ -435,7 +436,7 @@ class Decoder:
     def _feed_bytes(self, data: bytes) -> None:
         if self._mode != "bytes":
             self._set_mode("bytes")
-        over = self._count(len(data))
+        over = 0 if self._is_countless else self._count(len(data))
         if over:
             data = data[: len(data) - over]
         if not self._payloads.has_spoken and len(self._head) < HEAD_BYTES:
@@ -475,11 +476,8 @@ class Decoder:
 
     def _count(self, size: int) -> int:
         """Count bytes against the cap; how many of them are too many."""
-        cap = self._limits.stream_bytes
-        if cap is None:
-            return 0
         self._bytes += size
-        return max(0, self._bytes - cap)
+        return max(0, self._bytes - (self._limits.stream_bytes or 0))
 
     def _set_mode(self, mode: str) -> None:
         if self._mode is not None and self._mode != mode:

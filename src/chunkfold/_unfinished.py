@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chunkfold.framing import Framer
+
 __all__ = ["CR", "LF", "Unfinished"]
 
 LF, CR = 0x0A, 0x0D
@@ -37,15 +39,15 @@ class Unfinished:
             return True
         return False
 
-    def gather(self, read: bytes, is_idle: bool) -> bytes:
-        """What there is to read now, of what was kept and *read*. *is_idle*: the framing has nothing half-read."""
+    def gather(self, read: bytes, framer: Framer) -> bytes:
+        """What there is to read now, of what was kept and *read*, where *framer* is what it will be fed to."""
         if self.data:
             if self.takes(read):
                 return b""
             read = self.release() + read
             if self.needs:
                 return read
-        elif self.most < 0 or read.endswith(_EVENT_ENDS) or not (is_idle or _ends_event(read)):
+        elif self.most < 0 or read.endswith(_EVENT_ENDS) or not (framer.idle or _ends_event(read)):
             return read
         rest = _beginning_in(read)
         if rest and len(rest) <= self.most:

@@ -70,8 +70,8 @@ class Templates:
     __slots__ = (
         "_calls", "_counted", "_dialect", "_failures", "_heard", "_heard_count", "_in_vain", "_keys", "_kinds",
         "_known", "_longest", "_next_shape", "_probing", "_refused", "_risen", "_rising", "_shaped", "_shapes",
-        "_since", "_stale", "_table", "_totalled", "_tries", "_worn", "alike", "is_behind", "is_ready", "taken",
-        "telling",
+        "_since", "_stale", "_table", "_totalled", "_tries", "_unfit", "_worn", "alike", "is_behind", "is_ready",
+        "taken", "telling",
     )  # fmt: skip
 
     def __init__(
@@ -96,8 +96,10 @@ class Templates:
         # Shapes in force, and all that were made and may come into force again.
         self._shapes: list[Shape] = []
         self._known: list[Shape] = []
-        # The last read that was of no shape, and the calls that deltas came to.
+        # The last read that fitted nothing, and the last that was of no shape: both are asked about more than once.
+        self._unfit: bytes | None = None
         self._refused: bytes | None = None
+        # The calls that deltas came to.
         self._calls: set[tuple[int, int]] = set()
         self._probing = False
         # The try after which the next shape may be made, and how many in a row were made in vain.
@@ -156,6 +158,7 @@ class Templates:
             self._shapes = []
             self._calls = set()
             self._counted = self._totalled = None
+            self._refused = self._unfit = None
             self.is_ready = False
 
     def _drop_templates(self) -> None:
@@ -185,7 +188,7 @@ class Templates:
         if kept is None:
             return
         self._keep_beside(event)
-        self._refused = None
+        self._refused = self._unfit = None
         if type(event) is ToolArgumentsDelta:
             self._calls.add((event.choice, event.index))
         number = payload.get(self._rising) if self._rising else None
@@ -319,7 +322,7 @@ class Templates:
         if self.alike is not None:
             frame = self.alike.payload_of(read)
             return None if frame is None else self.find(frame)
-        if len(read) > self._longest:
+        if len(read) > self._longest or read is self._unfit:
             return None
         if self._totalled is not None:
             found = self._totalled.find(read)
@@ -339,17 +342,22 @@ class Templates:
                 if self._heard is not None:
                     self._hear(found[0], found[1], number)
                 return found
-        if self._shapes and read is not self._refused:
-            for shape in self._shapes if len(self._shapes) == 1 else self._likely(read):
-                data = shape.frame_in(read)
-                if data is not None:
-                    found = shape.fit(data, self._risen)
-                    if found is not None:
-                        if shape.is_stateful and shape.seen > _PATIENCE:
-                            self._learn_around(shape, data, found)
-                        return self._took(shape, found, data, read)
-                    self._missed(shape)
-                    self._refused = read
+        found = self._find_shaped(read) if self._shapes else None
+        if found is None:
+            self._unfit = read
+        return found
+
+    def _find_shaped(self, read: bytes) -> tuple[Target, str] | None:
+        for shape in self._shapes if len(self._shapes) == 1 else self._likely(read):
+            data = shape.frame_in(read)
+            if data is not None:
+                found = shape.fit(data, self._risen)
+                if found is not None:
+                    if shape.is_stateful and shape.seen > _PATIENCE:
+                        self._learn_around(shape, data, found)
+                    return self._took(shape, found, data, read)
+                self._missed(shape)
+                self._refused = read
         return None
 
     def _learn_around(self, shape: Shape, data: bytes, found: tuple[Target, str]) -> None:
