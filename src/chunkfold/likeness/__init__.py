@@ -25,7 +25,7 @@ from chunkfold.likeness.deltas import MANY, Heard, Target
 from chunkfold.likeness.edges import Edges, Table, edges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.dialects import Dialect
@@ -511,16 +511,16 @@ class Templates:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         while True:
-            if self._table.by_read and self._heard is None:
-                piece = self._follow_edges(self._table.only or self._table, accumulator, pieces)
-            elif self._counted is not None and self._counted.parts and not self._counted.is_worn:
-                piece = self._follow_counted(self._counted, accumulator, pieces)
-            elif self._totalled is not None and self._totalled.is_ready:
-                piece = self._follow_totalled(self._totalled, accumulator, pieces)
-            elif self._may_follow_shape:
-                piece = self._follow_shape(self._shapes[0], accumulator, pieces)
-            else:
+            likely = self._likeliest
+            if likely is None:
                 piece = next(pieces)
+            else:
+                known, took = likely
+                first = self._risen + 1
+                try:
+                    piece = known.follow(accumulator, pieces, first, self._longest)
+                finally:
+                    took(known, first)
             found = self.find_read(piece) if type(piece) is bytes else None
             if found is None:
                 return piece
@@ -531,67 +531,59 @@ class Templates:
     @property
     def may_take_many(self) -> bool:
         """True if all of several reads may fit one template."""
-        return self._many is not None
-
-    @property
-    def _many(self) -> Edges | Counted | Shape | None:
-        """What all of several reads may fit; what `follow` would ask first."""
-        if self._table.by_read and self._heard is None:
-            return self._table.only
-        if self._counted is not None and self._counted.parts and not self._counted.is_worn:
-            return self._counted if self._counted.may_take_many else None
-        if self._totalled is not None and self._totalled.is_ready:
-            return None
-        return self._shapes[0] if self._may_follow_shape and self._shapes[0].may_take_many else None
+        likely = self._likeliest
+        return likely is not None and likely[0].may_take_many
 
     def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
         """Take *pieces*, each one read and *joined* together, if all of them fit; else do nothing."""
-        many = self._many
-        if many is None or len(joined) > self._longest:
+        likely = self._likeliest
+        if likely is None or not likely[0].may_take_many or len(joined) > self._longest:
             return False
+        known, took = likely
         first = self._risen + 1
-        count = many.take_many(accumulator, pieces, joined, first)
-        if many is self._table.only:
-            self._took_many(count)
-        elif self._counted is not None and many is self._counted:
-            self._took_counted(self._counted, count)
-        else:
-            self._took_of_shape(self._shapes[0], first)
+        count = known.take_many(accumulator, pieces, joined, first)
+        took(known, first)
         return bool(count)
 
-    def _follow_edges(self, edges: Edges | Table, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        try:
-            return edges.follow(accumulator, pieces, MANY, self._longest)
-        finally:
-            self._took_many(edges.count)
+    @property
+    def _likeliest(self) -> tuple[Any, Callable[[Any, int], None]] | None:
+        """What the next reads are most likely to fit, and what is to be done when it has taken some."""
+        if self._table.by_read and self._heard is None:
+            return self._table.only or self._table, self._took_edges
+        if self._counted is not None and self._counted.parts and not self._counted.is_worn:
+            return self._counted, self._took_counted
+        if self._totalled is not None and self._totalled.is_ready:
+            return self._totalled, self._took_totalled
+        # One shape, which has proved of use, and one part that its texts belong to.
+        shape = self._shapes[0] if len(self._shapes) == 1 and not self._table.by_read else None
+        if shape is not None and len(shape.targets) == 1 and shape.seen >= _NOW_AND_THEN:
+            return shape, self._took_shape
+        return None
 
-    def _took_many(self, count: int) -> None:
-        """So many frames fitted one template: learning is worth while."""
-        self.taken += count
-        self._since += count
-        if count and self._in_vain:
+    # What was taken; the first of them has the number *first*, if they are numbered
+
+    def _took_edges(self, edges: Edges | Table, _: int) -> None:
+        """If some were taken, learning is worth while."""
+        self.taken += edges.count
+        self._since += edges.count
+        if edges.count and self._in_vain:
             self._in_vain = {}
 
-    @property
-    def _may_follow_shape(self) -> bool:
-        """True if there is one shape, which has proved of use, and one part that its texts belong to."""
-        if len(self._shapes) != 1 or self._table.by_read:
-            return False
-        return len(self._shapes[0].targets) == 1 and self._shapes[0].seen >= _NOW_AND_THEN
+    def _took_counted(self, counted: Counted, first: int) -> None:
+        count = len(counted.texts)
+        self.taken += count
+        if count and self._heard is not None:
+            heard = Heard(None if counted.targets else counted.runs[0][0], first)
+            heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
+            self._keep_heard(heard)
+        self._risen += count
 
-    def _follow_shape(self, shape: Shape, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        first = self._risen + 1
-        try:
-            piece = shape.follow(accumulator, pieces, self._risen, MANY, self._longest)
-        finally:
-            self._took_of_shape(shape, first)
-        if len(shape.texts) == MANY and not shape.is_numbered:
-            # It is worth another look whether templates fit.
-            self._probe()
-        return piece
+    def _took_totalled(self, totalled: Totalled, _: int) -> None:
+        self.taken += totalled.count
+        if totalled.count:
+            self._note(totalled.shape)
 
-    def _took_of_shape(self, shape: Shape, first: int) -> None:
-        """The `texts` of frames of one shape have been taken, which were numbered from *first* on if they were."""
+    def _took_shape(self, shape: Shape, first: int) -> None:
         self.taken += len(shape.texts)
         if shape.texts:
             self._note(shape)
@@ -599,29 +591,11 @@ class Templates:
                 heard = Heard(next(iter(shape.targets.values())), first if shape.is_numbered else -1)
                 heard.texts = shape.texts
                 self._keep_heard(heard)
+        if len(shape.texts) == MANY and not shape.is_numbered:
+            # It is worth another look whether templates fit.
+            self._probe()
 
-    def _follow_counted(self, counted: Counted, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        try:
-            return counted.follow(accumulator, pieces, self._risen + 1, MANY, self._longest)
-        finally:
-            self._took_counted(counted, len(counted.texts))
-
-    def _took_counted(self, counted: Counted, count: int) -> None:
-        """So many frames have been taken, which were numbered."""
-        self.taken += count
-        if count and self._heard is not None:
-            heard = Heard(None if counted.targets else counted.runs[0][0], self._risen + 1)
-            heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
-            self._keep_heard(heard)
-        self._risen += count
-
-    def _follow_totalled(self, totalled: Totalled, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
-        try:
-            return totalled.follow(accumulator, pieces, MANY, self._longest)
-        finally:
-            self.taken += totalled.count
-            if totalled.count:
-                self._note(totalled.shape)
+    # Many frames in one read
 
     def take(self, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
         """Take *frames* for as long as they fit; to ask for the next one says that the one before was taken."""
@@ -635,7 +609,7 @@ class Templates:
             if len(self._shapes) == 1 and not self._table.by_frame and self._heard is None:
                 shape = self._shapes[0]
                 if shape.seen >= _NOW_AND_THEN and shape.may_take:
-                    self.taken += shape.take(accumulator, frames, MANY)
+                    self.taken += shape.take(accumulator, frames)
                     return
 
     def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
@@ -652,7 +626,7 @@ class Templates:
         if edges is None:
             return 0
         size = edges.swallow(accumulator, data)
-        self._took_many(edges.count)
+        self._took_edges(edges, 0)
         return size
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chunkfold.likeness.deltas import MANY
 from chunkfold.likeness.edges import strings, text_in
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ class Counted:
         self._in_vain = 0
         return target, text
 
-    def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
+    def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, longest: int) -> Any:
         """
-        Take *pieces*, at most *most*, for as long as they fit; the first that does not is returned. What was taken is
+        Take *pieces*, at most `MANY`, for as long as they fit; the first that does not is returned. What was taken is
         in `texts`, `targets` and `runs`.
 
         Raises:
@@ -112,8 +113,8 @@ class Counted:
             return next(pieces)
         try:
             if len(opened) == 1:
-                return self._follow_one(before[0][1], pieces, number, most, longest)
-            return self._follow_many(opened, pieces, number, most, longest)
+                return self._follow_one(before[0][1], pieces, number, longest)
+            return self._follow_many(opened, pieces, number, longest)
         finally:
             self.runs = [(target, sink[had:]) for target, sink, had in before if len(sink) > had]
             if self.texts:
@@ -146,12 +147,12 @@ class Counted:
         self._in_vain = 0
         return count
 
-    def _follow_one(self, texts: list[str], pieces: Iterator[Any], number: int, most: int, longest: int) -> Any:
+    def _follow_one(self, texts: list[str], pieces: Iterator[Any], number: int, longest: int) -> Any:
         form, tail = self._start, self.tail
         end, had = -len(tail), len(texts)
         append = texts.append
         try:
-            for piece in islice(pieces, most):
+            for piece in islice(pieces, MANY):
                 start = form % number
                 if type(piece) is not bytes or not piece.startswith(start) or not piece.endswith(tail):
                     return piece
@@ -167,7 +168,7 @@ class Counted:
                 number += 1
         finally:
             self.texts = texts[had:]
-        if len(self.texts) < most:
+        if len(self.texts) < MANY:
             raise StopIteration
         return next(pieces)
 
@@ -176,14 +177,13 @@ class Counted:
         opened: dict[bytes, tuple[Callable[[str], None], Any]],
         pieces: Iterator[Any],
         number: int,
-        most: int,
         longest: int,
     ) -> Any:
         form, tail, sizes = self._start, self.tail, self.sizes
         end, size = -len(tail), sizes[0]
         keep, keep_target = self.texts.append, self.targets.append
         find = opened.get
-        for piece in islice(pieces, most):
+        for piece in islice(pieces, MANY):
             start = form % number
             if type(piece) is not bytes or not piece.startswith(start) or not piece.endswith(tail):
                 return piece
@@ -209,6 +209,6 @@ class Counted:
             keep(text)
             keep_target(target)
             number += 1
-        if len(self.texts) < most:
+        if len(self.texts) < MANY:
             raise StopIteration
         return next(pieces)

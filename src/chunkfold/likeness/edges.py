@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chunkfold.likeness.deltas import MANY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -48,6 +50,7 @@ class Edges:
     """What is around the text of a delta in a frame, and in a read that is nothing but that frame."""
 
     __slots__ = ("count", "first", "last", "read_first", "read_last", "target")
+    may_take_many = True
 
     def __init__(self, target: Target, first: bytes, last: bytes) -> None:
         self.target = target
@@ -55,11 +58,11 @@ class Edges:
         self.last = last
         self.read_first = self.read_last = b""
         self.count = 0
-        """How many reads were followed."""
+        """How many reads were taken."""
 
-    def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
+    def follow(self, accumulator: Any, pieces: Iterator[Any], _: int, longest: int) -> Any:
         """
-        Take *pieces*, at most *most*, for as long as they fit; the first that does not is returned. Most of a long
+        Take *pieces*, at most `MANY`, for as long as they fit; the first that does not is returned. Most of a long
         answer goes through here.
 
         Raises:
@@ -73,7 +76,7 @@ class Edges:
             return next(pieces)
         append, had = texts.append, len(texts)
         try:
-            for piece in islice(pieces, most):
+            for piece in islice(pieces, MANY):
                 if type(piece) is not bytes or not piece.startswith(before) or not piece.endswith(after):
                     return piece
                 if len(piece) > longest:
@@ -87,7 +90,7 @@ class Edges:
                 append(text)
         finally:
             self.count = len(texts) - had
-        if self.count < most:
+        if self.count < MANY:
             raise StopIteration
         return next(pieces)
 
@@ -99,9 +102,9 @@ class Edges:
         before, after = self.read_first + b'"', b'"' + self.read_last
         start, end = len(before), -len(after)
         inner = [piece[start:end] for piece in pieces]
-        if before + (after + before).join(inner) + after != joined:
-            return 0
-        return self._take(accumulator, inner)
+        same = before + (after + before).join(inner) + after == joined
+        self.count = self._take(accumulator, inner) if same else 0
+        return self.count
 
     def swallow(self, accumulator: Any, data: bytes) -> int:
         """
@@ -145,6 +148,7 @@ class Table:
     """The edges in force, by the bytes before the text: those of frames, and those of reads."""
 
     __slots__ = ("_frame_lengths", "_read_lengths", "by_frame", "by_read", "count", "only")
+    may_take_many = False
 
     def __init__(self) -> None:
         self.by_frame: dict[bytes, list[Edges]] = {}
@@ -154,7 +158,7 @@ class Table:
         self._frame_lengths: tuple[int, ...] = ()
         self._read_lengths: tuple[int, ...] = ()
         self.count = 0
-        """How many reads were followed."""
+        """How many reads were taken."""
 
     def targets(self) -> list[Target]:
         """What frames may belong to."""
@@ -207,7 +211,7 @@ class Table:
                     return edges, text
         return None
 
-    def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
+    def follow(self, accumulator: Any, pieces: Iterator[Any], _: int, longest: int) -> Any:
         """As `Edges.follow`, for parts that take turns."""
         self.count = 0
         lengths = self._read_lengths
@@ -215,7 +219,7 @@ class Table:
             first: [(edges.read_last, edges.target.open(accumulator)) for edges in group]
             for first, group in self.by_read.items()
         }
-        for piece in islice(pieces, most):
+        for piece in islice(pieces, MANY):
             if type(piece) is not bytes or len(piece) > longest:
                 return piece
             for length in lengths:
@@ -238,7 +242,7 @@ class Table:
                 return piece
             append(text)
             self.count += 1
-        if self.count < most:
+        if self.count < MANY:
             raise StopIteration
         return next(pieces)
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from chunkfold.likeness.deltas import MANY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -184,10 +186,11 @@ class Shape:
         self.frame, self.usage = frame, None
         return address, text
 
-    def follow(self, accumulator: Any, pieces: Iterator[Any], risen: int, most: int, longest: int) -> Any:
+    def follow(self, accumulator: Any, pieces: Iterator[Any], number: int, longest: int) -> Any:
         """
-        Take *pieces*, at most *most*, for as long as they are of this shape, their numbers rise by one, and their text
-        is of the one part that was met; the first that does not fit is returned. What was taken is in `texts`.
+        Take *pieces*, at most `MANY`, for as long as they are of this shape, numbered from *number* on if they are, and
+        their text is of the one part that was met; the first that does not fit is returned. What was taken is in
+        `texts`.
 
         Raises:
             StopIteration: When there are no more; and whatever *pieces* raises.
@@ -204,9 +207,9 @@ class Shape:
         is_quick, is_counted = self.is_simple or is_more, self.is_counted
         decode, get, read = self.decode, self.get, self.read
         append, had = texts.append, len(texts)
-        frame = None
+        risen, frame = number - 1, None
         try:
-            for piece in islice(pieces, most):
+            for piece in islice(pieces, MANY):
                 if type(piece) is not bytes or not piece.startswith(lead) or not piece.endswith(trail):
                     return piece
                 data = piece[start:end]
@@ -247,7 +250,7 @@ class Shape:
             self.texts = texts[had:]
             if frame is not None:
                 self.frame, self.usage = frame, None
-        if len(self.texts) < most:
+        if len(self.texts) < MANY:
             raise StopIteration
         return next(pieces)
 
@@ -317,7 +320,7 @@ class Shape:
         # What is added is counted by how the parts grow.
         return len(set(map(id, builders))) == len(builders)
 
-    def take(self, accumulator: Any, frames: Iterator[bytes], most: int) -> int:
+    def take(self, accumulator: Any, frames: Iterator[bytes]) -> int:
         """
         Take *frames* for as long as they are of this shape: how many. To ask for the next one says that the one before
         was taken. Most of a long answer goes through here whose frames are not reads of their own.
@@ -329,14 +332,14 @@ class Shape:
             had = sum(map(len, sinks.values()))
             try:
                 if self.is_simple:
-                    sinks[None].extend(takewhile(bool, islice(found, most)))
+                    sinks[None].extend(takewhile(bool, islice(found, MANY)))
                 else:
-                    _add_to_each(sinks, islice(found, most))
+                    _add_to_each(sinks, islice(found, MANY))
             except _BAD:
                 more = False
             count = sum(map(len, sinks.values())) - had
             taken += count
-            more = more and count == most
+            more = more and count == MANY
         return taken
 
     def totals(self) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chunkfold import _json
+from chunkfold.likeness.deltas import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ class Totalled:
     __slots__ = (
         "_first", "_form", "_forms", "_in_vain", "_last", "_middle", "_size", "_target", "count", "shape",
     )  # fmt: skip
+    may_take_many = False
 
     def __init__(self) -> None:
         # What a read begins and ends with, and what is between the text and the totals.
@@ -107,9 +109,9 @@ class Totalled:
             self._in_vain -= 1
         return self._target, text
 
-    def follow(self, accumulator: Any, pieces: Iterator[Any], most: int, longest: int) -> Any:
+    def follow(self, accumulator: Any, pieces: Iterator[Any], _: int, longest: int) -> Any:
         """
-        Take *pieces*, at most *most*, for as long as they fit; the first that does not is returned. How many were taken
+        Take *pieces*, at most `MANY`, for as long as they fit; the first that does not is returned. How many were taken
         is in `count`.
 
         Raises:
@@ -124,7 +126,7 @@ class Totalled:
         cut = end - self._size
         append, had, fitted = texts.append, len(texts), b""
         try:
-            for piece in islice(pieces, most):
+            for piece in islice(pieces, MANY):
                 if type(piece) is not bytes or not piece.startswith(first) or not piece.endswith(last):
                     return piece
                 form = piece[cut:end].translate(_FORM)
@@ -148,7 +150,7 @@ class Totalled:
                 self._form = known
                 self.shape.usage = fitted[cut + len(self._middle) : end]
                 self._in_vain = max(0, self._in_vain - self.count)
-        if self.count < most:
+        if self.count < MANY:
             raise StopIteration
         return next(pieces)
 
