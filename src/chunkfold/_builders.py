@@ -381,7 +381,7 @@ class ResponseBuilder:
     @property
     def is_lenient(self) -> bool:
         """True if nothing is asked for but what is the default."""
-        return self.policy == DEFAULT_POLICY
+        return self.policy is DEFAULT_POLICY or self.policy == DEFAULT_POLICY
 
     def show_anew(self) -> None:
         """Forget what snapshots showed; the next one builds everything."""

@@ -380,15 +380,16 @@ class Decoder:
         """As `close`, for an input that an error of the transport ended, or that nobody wants any more."""
         if self._closed:
             return []
-        self._templates.catch_up()
+        if self._templates.is_behind:
+            self._templates.catch_up()
         partial = self.unfinished.release()
         self._close()
-        writer = self._writer
+        writer, framer = self._writer, self._framer
         try:
-            for frame in self._framer.feed(partial) + self._framer.close():
+            for frame in [*(framer.feed(partial) if partial else ()), *framer.close()]:
                 self._frame(frame)
-            if self._framer.breach is not None:
-                raise self._framer.breach
+            if framer.breach is not None:
+                raise framer.breach
         except LimitExceeded as breach:
             breach.events = self._taken()
             raise

@@ -30,29 +30,28 @@ def put(fields: Fields, path: tuple[str | int, ...], value: Any) -> None:
     Put *value* at *path*; behind what is there if the path ends in `-`. What says nothing erases nothing. Elsewhere `-`
     is a key like any other, and a path without steps is that of a field without a name.
     """
-    keys = [step if type(step) is str else key_of(step) for step in path] or [""]
-    adds = len(keys) > 1 and keys[-1] == "-"
+    *inner, last = [step if type(step) is str else key_of(step) for step in path] or [""]
+    adds = last == "-" and bool(inner)
+    holder = inner.pop() if adds else ""
     target: Any = fields
-    for place, key in enumerate(keys[:-1], 2 if adds else 1):
-        wanted = _Items if place == len(keys) else Fields
+    for key in inner:
         known = target.get(key)
-        if type(known) is not wanted:
-            known = target[key] = _growing(known, is_list=wanted is _Items)
+        if type(known) is not Fields:
+            # Nothing yet, or what a server sent, which is not ours to change, or a shape that nobody documents.
+            known = target[key] = Fields(known if isinstance(known, dict) else {})
         target = known
     if adds:
-        target.append(value)
-    elif value or value is False or value == 0 or not target.get(keys[-1]):
-        target[keys[-1]] = value
+        _items(target, holder).append(value)
+    elif value or value is False or value == 0 or not target.get(last):
+        target[last] = value
 
 
-def _growing(known: Any, *, is_list: bool) -> Fields | _Items:
-    """
-    What takes the place of *known* so that more can be put in: nothing was there yet; or what a server sent, which is
-    not ours to change; or a shape that nobody documents.
-    """
-    if is_list:
-        return _Items(known if isinstance(known, list) else ())
-    return Fields(known if isinstance(known, dict) else {})
+def _items(fields: Fields, key: str) -> _Items:
+    """The list under *key* that grows; it goes on with what a server sent there, which is not ours to change."""
+    known = fields.get(key)
+    if type(known) is not _Items:
+        known = fields[key] = _Items(known if isinstance(known, list) else ())
+    return known
 
 
 def key_of(step: str | int) -> str:

@@ -108,8 +108,8 @@ class Reader:
         self._source = source
         self._ahead = _Ahead(source, _FEW, _MANY)
         # What comes next: what was read ahead in vain, or a run of the source, which is to be of pieces that are alike.
-        self._pieces: Iterator[Any] = iter(())
-        self._is_run, self._run = False, _RUN
+        self._run = _RUN
+        self._begin_run()
         self._left = _IN_ALL
         self._joins = False
 
@@ -138,7 +138,7 @@ class Reader:
 
     def _begin_run(self) -> None:
         self._is_run = True
-        self._pieces = islice(self._source, self._run)
+        self._pieces: Iterator[Any] = islice(self._source, self._run)
 
     def _take_many(self) -> None:
         """A run has come to its end: fold pieces, many at a time, for as long as they are alike."""

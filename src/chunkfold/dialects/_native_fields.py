@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["NativeFields"]
 
@@ -45,14 +45,17 @@ class NativeFields:
 
     def blanks(
         self, payload: Mapping[str, Any], leave: Collection[str], path: tuple[str | int, ...]
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> list[tuple[str, Any]]:
         """
         The fields of *payload* but those to *leave* that say nothing, at *path*.
 
         A field is looked at when it comes for the first time: later it has been noted, or it has had a value.
         """
         met = self.met.setdefault(path, {})
-        for key, value in payload.items():
-            if key not in met and (value is None or (not value and value in _BLANKS)) and key not in leave:
-                yield key, value
+        found = [
+            (key, value)
+            for key, value in payload.items()
+            if (value is None or (not value and value in _BLANKS)) and key not in met and key not in leave
+        ]
         met.update(dict.fromkeys(payload))
+        return found

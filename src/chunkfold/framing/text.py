@@ -130,7 +130,7 @@ class TextFramer:
 
     def close(self) -> list[Frame]:
         """The frames that the end of the input completes, or cuts."""
-        if self.breach is not None:
+        if self.breach is not None or self._settled:
             return []
         rest, mode = bytes(self._buffer), self._mode
         self._buffer.clear()
