@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import chunkfold
 from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _json, dialects, likeness
-from chunkfold.likeness import deltas
+from chunkfold.likeness import deltas, edges, shapes, templates, untold
 from chunkfold.likeness.shapes import Shape
 from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case
 from tests.laws import assert_templates_change_nothing
@@ -299,8 +299,8 @@ MESSAGES = [(name, messages_in(body)) for name, body in BINARY]
 @pytest.fixture
 def _soon(monkeypatch):
     """What happens after many frames happens after a few."""
-    monkeypatch.setattr(likeness, "_NOW_AND_THEN", 5)
-    for module in (deltas, likeness):
+    monkeypatch.setattr(templates, "_NOW_AND_THEN", 5)
+    for module in (deltas, edges, shapes, templates, untold):
         monkeypatch.setattr(module, "MANY", 7)
 
 

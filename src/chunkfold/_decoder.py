@@ -16,10 +16,9 @@ from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, Extra, MessageStop, PartStart, PartStop, UsageUpdate
+from chunkfold.events import ErrorEvent, MessageStop
 from chunkfold.framing import Frame, Framer
-from chunkfold.likeness import Templates, is_slow
-from chunkfold.likeness.deltas import DELTAS
+from chunkfold.likeness import NO_TEMPLATES, is_slow
 from chunkfold.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from chunkfold.accumulator import StreamAccumulator
     from chunkfold.events import Event
     from chunkfold.framing.aws_eventstream import EventStreamFramer
+    from chunkfold.likeness.templates import Templates
     from chunkfold.limits import Limits
     from chunkfold.response import Ended, StreamError
 
@@ -44,10 +44,6 @@ _LF = 0x0A
 # What a binary message may begin with, and how long its beginning is.
 _BINARY = (b"\x00", b"\x01")
 _PRELUDE_BYTES = 12
-
-
-# Until the dialect is known nothing is learned.
-_NO_TEMPLATES = Templates()
 
 
 class Decoder:
@@ -93,7 +89,8 @@ class Decoder:
         self.unfinished = Unfinished()
         # Every usage is to be told to who gathers them, though the latest settles it.
         self._all_totals = False
-        self._templates = _NO_TEMPLATES
+        # Until the dialect is known nothing is learned.
+        self._templates: Templates = NO_TEMPLATES
         # It was noted that payloads are framed or encoded twice.
         self._has_wrapped = False
         # The name of the frames that the templates were made from.
@@ -566,10 +563,8 @@ class Decoder:
         first of its part may have opened it.
         """
         writer, templates = self._writer, self._templates
-        at = _behind_opening(writer.out, before)
-        delta, extras = _one_delta(writer.out, at)
-        is_new = at > before
-        if delta is None or type(payload) is not dict or not writer.is_plain(delta.choice, delta.index, is_new=is_new):
+        sample = templates.sample_of(writer.out, before, frame.data, self._read, payload)
+        if sample is None or type(payload) is not dict or not writer.is_plain(*sample.part, is_new=sample.is_new):
             templates.clear()
             return
         if frame.event != self._learned_event or len(writer.out) > before + 1:
@@ -580,8 +575,7 @@ class Decoder:
         if messages is not None and self._is_countless:
             if templates.alike is None or templates.alike.name != frame.event:
                 templates.alike = messages.alike(frame.event)
-        tells = len(writer.out) > at + 1
-        templates.learn(delta, frame.data, self._read, payload, extras, tells=tells, is_new=is_new)
+        templates.learn(sample)
 
     def _feed_payload(self, payload: Any) -> None:
         if not hasattr(payload, "keys") or isinstance(payload, type):
@@ -593,7 +587,11 @@ class Decoder:
 
     def learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones."""
-        self._templates = Templates(self._limits.frame_bytes, self._payloads.dialect, all_totals=self._all_totals)
+        if not is_slow() and self._payloads.dialect is not None:
+            from chunkfold.likeness.templates import Templates
+
+            dialect, cap = self._payloads.dialect, self._limits.frame_bytes
+            self._templates = Templates(cap, dialect, all_totals=self._all_totals)
 
     def tell_all_totals(self) -> None:
         """Tell every usage also where only the response is asked for. To be called before anything is fed."""
@@ -610,22 +608,3 @@ def not_fed(data: Any) -> str:
     """What is wrong with feeding *data*."""
     remedy = ": encode it first, with .encode()" if isinstance(data, str) else ""
     return f"feed() takes bytes or one payload, not {described(data)}{remedy}"
-
-
-def _behind_opening(events: list[Event], start: int) -> int:
-    """The place behind the events from *start* on that end one part and open the next."""
-    at = start
-    if len(events) > at + 1 and type(events[at]) is PartStop:
-        at += 1
-    return at + 1 if len(events) > at and type(events[at]) is PartStart else start
-
-
-def _one_delta(events: list[Event], start: int) -> tuple[Any, list[Extra]]:
-    """The delta that the events from *start* on begin with, if they say no more than fields to keep and the usage."""
-    if len(events) == start or type(events[start]) not in DELTAS:
-        return None, []
-    beside = events[start + 1 :]
-    if beside and type(beside[-1]) is UsageUpdate:
-        beside.pop()
-    extras = [event for event in beside if type(event) is Extra]
-    return (events[start], extras) if len(extras) == len(beside) else (None, [])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from chunkfold._builders import MANY
-from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
+from chunkfold.events import ToolArgumentsDelta
 
 if TYPE_CHECKING:
     from chunkfold.accumulator import StreamAccumulator
 
-__all__ = ["DELTAS", "MANY", "Heard", "Target"]
-
-DELTAS: Final = frozenset({TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta})
+__all__ = ["MANY", "Heard", "Target"]
 
 
 class Target:

@@ -129,6 +129,11 @@ class Shape:
         """True if there are running totals in it."""
         return self._get_usage is not None
 
+    def learn_framing(self, data: bytes, read: bytes) -> None:
+        """The frame *data* is of this shape and came in a *read* of its own."""
+        if data in read:
+            self.lead, _, self.trail = read.partition(data)
+
     def frame_in(self, read: bytes) -> bytes | None:
         """The frame that *read* is, if it has the same framing around it."""
         lead, trail = self.lead, self.trail
