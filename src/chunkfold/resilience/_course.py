@@ -27,9 +27,10 @@ from chunkfold.events import is_output
 from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
 from chunkfold.resilience._outlet import Outlet, Try, gives
 from chunkfold.resilience._patience import Patience
+from chunkfold.resilience._persistence import Persistence
 from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
 from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
-from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback, RateLimitRetry, Retry
+from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open, Wait
 from chunkfold.response import Response, StreamError, Usage
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter
-    from chunkfold.resilience._settings import Timeouts
+    from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts
     from chunkfold.resilience._steps import Step
 
 __all__ = ["Course"]
@@ -83,8 +84,7 @@ class Course:
         self._stream = Fallback(connect=connect, dialect=dialect)
         self._patience = Patience(clock, timeouts)
         self.is_timed = self._patience.is_timed
-        self._retry = retry if retry is not None else Retry(times=0)
-        self._rate_limits = rate_limits if rate_limits is not None else RateLimitRetry(times=0, escalate_after=None)
+        self._persistence = Persistence(clock, retry, rate_limits)
         self._fallbacks = fallbacks
         self._resume = resume
         self._watch = SequenceWatch()
@@ -97,7 +97,7 @@ class Course:
         self._reported: set[str] = set()
 
         # Opening events are held back only where another attempt may make them void.
-        self._outlet = Outlet(observers, may_hold=bool(self._retry.times or self._rate_limits.times or fallbacks))
+        self._outlet = Outlet(observers, may_hold=self._persistence.may_repeat or bool(fallbacks))
         self._begun = clock.now()
         self._attempts: list[Attempt] = []
         self._try: Try | None = None
@@ -182,7 +182,7 @@ class Course:
     @property
     def may_reset(self) -> bool:
         """True if what was handed out may be taken back."""
-        return self._retry.after_output
+        return self._persistence.after_output
 
     def cancel(self) -> None:
         """Nobody wants more of it."""
@@ -245,7 +245,6 @@ class Course:
 
     def _run(self) -> Generator[Step, Any, None]:
         """Attempt after attempt, then the fallbacks."""
-        failures = hits = 0
         while True:
             point = self._resume_point()
             if point is None:
@@ -263,30 +262,18 @@ class Course:
                 continue
             if isinstance(ending.exception, TotalTimeout):
                 break
-            limit = ending.rate_limit
-            if limit is not None:
-                hits += 1
-                if self._rate_limits.escalate_after is not None and hits > self._rate_limits.escalate_after:
-                    escalation = RateLimitEscalation(hits, limit.retry_after)
-                    ending = ending._replace(exception=_because(escalation, ending))
-                    break
-                if hits > self._rate_limits.times:
-                    break
-                wait = self._rate_limits.wait(hits, limit.retry_after, self._clock.chance())
+            wait = self._persistence.wait_after(failure, ending.rate_limit)
+            if wait is None:
+                break
+            if ending.rate_limit is not None:
                 self._hold_limiter(wait)
-            else:
-                failures += 1
-                if failures > self._retry.times:
-                    break
-                wait = self._retry.wait(failures, self._clock.chance())
-                asked = failure.retry_after
-                if asked is not None and self._rate_limits.obey:
-                    wait = max(wait, min(asked, self._rate_limits.cap))
             # A wait that ends behind the deadline is a wait for nothing.
             if not self._patience.outlasts(wait):
                 break
             self._announce("on_retry", wait)
             yield Wait(wait)
+        if self._persistence.escalation is not None:
+            ending = ending._replace(exception=_because(self._persistence.escalation, ending))
         yield from self._fall_back(ending)
         return None
 
@@ -460,19 +447,23 @@ class Course:
                 now.intake.end()
             now.is_open = False
             self._hear(now, now.folder.finish(error))
-        response = now.folder.snapshot()
-        failure = error or response_failure(response, invalid_calls=self._retry.invalid_calls)
-        if failure is None and now.is_open:
-            failure = TRUNCATED
-        limit = None
-        if failure is not None and not isinstance(exception, LimiterTimeout):
-            limit = rate_limit_of(failure, headers, now=self._clock.wall())
-            asked = wait_asked_for(failure, headers, now=self._clock.wall())
-            if asked is not None and asked != failure.retry_after:
-                failure = msgspec.structs.replace(failure, retry_after=asked)
-        ending = _Ending(failure, exception, limit)
+        ending = self._judge(now, error, exception, headers)
         self._settle(now, ending)
         return ending
+
+    def _judge(self, now: Try, error: StreamError | None, exception: Exception | None, headers: Any) -> _Ending:
+        """What it means that the source ended so: a failure or none, and whether it was a rate limit."""
+        response = now.folder.snapshot()
+        failure = error or response_failure(response, invalid_calls=self._persistence.invalid_calls)
+        if failure is None and now.is_open:
+            failure = TRUNCATED
+        if failure is None or isinstance(exception, LimiterTimeout):
+            return _Ending(failure, exception)
+        limit = rate_limit_of(failure, headers, now=self._clock.wall())
+        asked = wait_asked_for(failure, headers, now=self._clock.wall())
+        if asked is not None and asked != failure.retry_after:
+            failure = msgspec.structs.replace(failure, retry_after=asked)
+        return _Ending(failure, exception, limit)
 
     def _can_resume(self, now: Try, how: Exception | StreamError | None) -> bool:
         """True if the response that broke off can be taken up again. A refusal to take it up says nothing about it."""
@@ -509,11 +500,11 @@ class Course:
         is_open = self._try is not None and self._try.is_open
         if not (is_open or self._may_show_again()) or isinstance(ending.exception, LimiterTimeout):
             return False
-        judged = self._retry.is_worth(failure) if self._retry.is_worth is not None else None
-        return failure.retryable if judged is None else judged
+        return self._persistence.is_worth(failure)
 
     def _may_show_again(self) -> bool:
-        return self._retry.after_output or not any(one and one.has_output for one in (self._outlet.shown, self._try))
+        seen = (self._outlet.shown, self._try)
+        return self._persistence.after_output or not any(one and one.has_output for one in seen)
 
     def _hold_limiter(self, seconds: float) -> None:
         limiter, key, _ = self._limiter
