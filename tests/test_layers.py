@@ -22,6 +22,8 @@ LAYERS = {
         "_json",
         "_at_exit",
         "errors",
+        "_json_numbers",
+        "_json_strings",
         "partial_json",
         "_partials",
         "_restated",

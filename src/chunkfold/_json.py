@@ -28,9 +28,6 @@ _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").
 _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-# CPython refuses int() of longer texts (sys.int_info.default_max_str_digits).
-_INT_DIGITS = 4300
-
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
 # Small enough to hold fewer brackets than may be nested, mostly.
 _BLOCK = 8 << 10
@@ -115,13 +112,15 @@ def _depth(data: bytes) -> int:
 def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
     import json
 
+    from chunkfold._json_numbers import integer
+
     forgiven = "lenient_json"
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text, forgiven = data.decode(errors="replace"), "invalid_utf8"
     reader = json.JSONDecoder(
-        strict=False, parse_float=_float_exact, parse_int=_int_any_length, parse_constant=_constant_as_text
+        strict=False, parse_float=_float_exact, parse_int=integer, parse_constant=_constant_as_text
     )
     text = text.strip(" \t\r\n")
     try:
@@ -159,14 +158,6 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
         if value:
             values.append(value)
     return values, text[at:].strip()
-
-
-def _int_any_length(digits: str) -> int:
-    if len(digits) < _INT_DIGITS:
-        return int(digits)
-    from decimal import Decimal
-
-    return int(Decimal(digits))
 
 
 def _float_exact(text: str) -> Any:
@@ -241,8 +232,10 @@ def parse_arguments(text: str, depth: int | None = 512) -> Any:
         raise TooDeep(depth or 0) from None
     import json
 
+    from chunkfold._json_numbers import integer
+
     try:
-        return json.loads(text, parse_int=_int_any_length, parse_constant=_refuse_constant)
+        return json.loads(text, parse_int=integer, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise NotJSON(_where(error)) from None
     except RecursionError:

@@ -62,6 +62,7 @@ _LEFT_OUT: dict[type, frozenset[str]] = {
 # Kinds of nodes. The order is part of the format.
 _LIST, _DICT, _SET, _BYTEARRAY, _DEQUE, _ARRAY, _OBJECT, _OWN_LIST, _OWN_DICT = range(9)  # made empty, then filled
 _TUPLE, _FROZENSET, _STRUCT, _CLASS, _TEXT, _BYTES, _HALVES, _INT, _DECIMAL, _RAW, _UNSET, _OWN_TUPLE = range(9, 21)
+_FILLED = frozenset(range(_OWN_DICT + 1))
 _OF_CLASS = (_OBJECT, _OWN_LIST, _OWN_DICT)
 _EMPTY: dict[int, Callable[[], Any]] = {_LIST: list, _DICT: dict, _SET: set, _BYTEARRAY: bytearray, _DEQUE: deque}
 _KINDS: dict[type, int] = {list: _LIST, set: _SET, deque: _DEQUE, tuple: _TUPLE, frozenset: _FROZENSET}
@@ -234,67 +235,92 @@ class _Nodes:
 def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
     if version != __version__:
         raise RestoreError(f"the folder was saved by chunkfold {version}, this is {__version__}")
-    loaded = [(_load(module, name), fields) for module, name, fields in classes]
-    shapes: dict[int, list[type | None]] = {}
-    made: list[Any] = [None] * len(nodes)
-    parts: list[PartBuilder] = []
-
-    def value(item: Any) -> Any:
-        return made[item[0]] if type(item) is list else item
-
-    # First what can be filled later, so that everything can refer to it.
-    for number, node in enumerate(nodes):
-        kind = node[0]
-        if kind in _EMPTY:
-            made[number] = _EMPTY[kind]()
-        elif kind == _ARRAY:
-            made[number] = array(node[1], node[2:])
-        elif kind in _OF_CLASS:
-            cls = loaded[node[1]][0]
-            if issubclass(cls, (msgspec.Struct, BaseException)):
-                raise RestoreError(f"{cls.__name__} is not written so")
-            made[number] = cls.__new__(cls)
-    for number, node in enumerate(nodes):
-        kind = node[0]
-        if kind == _STRUCT:
-            cls, fields = loaded[node[1]]
-            if not issubclass(cls, msgspec.Struct) or list(cls.__struct_fields__) != fields:
-                raise RestoreError(f"{cls.__name__} has other fields here")
-            made[number] = cls(*map(value, node[2:]))
-        elif kind == _CLASS:
-            made[number] = loaded[node[1]][0]
-        elif kind == _OWN_TUPLE:
-            made[number] = tuple.__new__(loaded[node[1]][0], map(value, node[2:]))
-        elif kind in _IMMUTABLE:
-            made[number] = _IMMUTABLE[kind](*map(value, node[1:]))
-    for number, node in enumerate(nodes):
-        kind, target = node[0], made[number]
-        if kind in (_DICT, _OWN_DICT):
-            items = [value(item) for item in node[1 if kind == _DICT else 2 :]]
-            target.update(zip(items[::2], items[1::2], strict=True))
-        elif kind == _OWN_LIST:
-            target.extend(map(value, node[2:]))
-        elif kind == _BYTEARRAY:
-            target += node[1]
-        elif kind == _OBJECT:
-            number = node[1]
-            names = loaded[number][1]
-            usual = shapes.get(number)
-            if usual is None:
-                usual = shapes[number] = _usual_types(target, names)
-            _fill(target, names, usual, [made[item[0]] if type(item) is list else item for item in node[2:]])
-            if type(target) is PartBuilder:
-                parts.append(target)
-        elif kind in _EMPTY:
-            (target.update if kind == _SET else target.extend)(map(value, node[1:]))
-    decoder, accumulator, live = value(root[0]), value(root[1]), root[2]
+    objects = _Objects(classes, nodes)
+    decoder, accumulator = objects.values(root[:2])
     if type(decoder) is not Decoder or type(accumulator) is not StreamAccumulator:
         raise RestoreError("these bytes are not a saved folder")
-    _complete(decoder, accumulator, parts)
-    if live is not None:
-        arguments, text, documents, runs = live
-        live = (bool(arguments), bool(text), bool(documents), [(choice, index, first) for choice, index, first in runs])
+    _complete(decoder, accumulator, objects.parts)
+    live = None if root[2] is None else _live(*root[2])
     return State(decoder, accumulator, live)
+
+
+def _live(arguments: Any, text: Any, documents: Any, runs: Any) -> tuple[bool, bool, bool, list[tuple[int, int, int]]]:
+    return bool(arguments), bool(text), bool(documents), [(choice, index, first) for choice, index, first in runs]
+
+
+class _Objects:
+    """The objects of numbered nodes, as `_Nodes` has written them."""
+
+    def __init__(self, classes: Any, nodes: Any) -> None:
+        self._classes = [(_load(module, name), fields) for module, name, fields in classes]
+        self._usual: dict[int, list[type | None]] = {}
+        self._made: list[Any] = [None] * len(nodes)
+        self.parts: list[PartBuilder] = []
+        # First what can be filled later, so that everything can refer to it.
+        filled = [(number, node) for number, node in enumerate(nodes) if node[0] in _FILLED]
+        for number, node in filled:
+            self._made[number] = self._empty(node)
+        for number, node in enumerate(nodes):
+            if node[0] not in _FILLED:
+                self._made[number] = self._whole(node)
+        for number, node in filled:
+            self._fill(self._made[number], node)
+
+    def values(self, items: list[Any]) -> list[Any]:
+        """What *items* refer to, or are."""
+        made = self._made
+        return [made[item[0]] if type(item) is list else item for item in items]
+
+    def _empty(self, node: Any) -> Any:
+        kind = node[0]
+        if kind in _EMPTY:
+            return _EMPTY[kind]()
+        if kind == _ARRAY:
+            return array(node[1], node[2:])
+        cls = self._classes[node[1]][0]
+        if issubclass(cls, (msgspec.Struct, BaseException)):
+            raise RestoreError(f"{cls.__name__} is not written so")
+        return cls.__new__(cls)
+
+    def _whole(self, node: Any) -> Any:
+        kind = node[0]
+        if kind in _IMMUTABLE:
+            return _IMMUTABLE[kind](*self.values(node[1:]))
+        cls, fields = self._classes[node[1]]
+        if kind == _CLASS:
+            return cls
+        if kind == _OWN_TUPLE:
+            return tuple.__new__(cls, self.values(node[2:]))
+        if kind != _STRUCT:
+            raise RestoreError(f"there are no nodes of kind {kind}")
+        if not issubclass(cls, msgspec.Struct) or list(cls.__struct_fields__) != fields:
+            raise RestoreError(f"{cls.__name__} has other fields here")
+        return cls(*self.values(node[2:]))
+
+    def _fill(self, target: Any, node: Any) -> None:
+        kind = node[0]
+        if kind == _OBJECT:
+            self._fill_object(target, node)
+            return
+        values = self.values(node[2:] if kind in _OF_CLASS else node[1:])
+        if kind in (_DICT, _OWN_DICT):
+            target.update(zip(values[::2], values[1::2], strict=True))
+        elif kind == _SET:
+            target.update(values)
+        elif kind == _BYTEARRAY:
+            target += values[0]
+        elif kind != _ARRAY:
+            target.extend(values)
+
+    def _fill_object(self, target: Any, node: Any) -> None:
+        number = node[1]
+        names = self._classes[number][1]
+        usual = self._usual.get(number)
+        if usual is None:
+            usual = self._usual[number] = _usual_types(target, names)
+        _set_fields(target, names, usual, self.values(node[2:]))
+        if type(target) is PartBuilder:
+            self.parts.append(target)
 
 
 _IMMUTABLE: dict[int, Callable[..., Any]] = {
@@ -320,7 +346,7 @@ def _usual_types(target: Any, names: list[str]) -> list[type | None]:
     return [shape.get(name) for name in names]
 
 
-def _fill(target: Any, names: list[str], usual: list[type | None], values: list[Any]) -> None:
+def _set_fields(target: Any, names: list[str], usual: list[type | None], values: list[Any]) -> None:
     for name, kind, value in zip(names, usual, values, strict=True):
         if kind is not None and value is not None and not isinstance(value, kind):
             raise RestoreError(f"{type(target).__name__}.{name} cannot be a {type(value).__name__}")

@@ -2,7 +2,8 @@
 JSON read while it arrives: any pieces of text in, the value so far out at any time.
 
 The text is read once, by a machine that can stop between any two characters; what has been read is
-never looked at again. Three things make that cheap where pieces are a few characters long:
+never looked at again. Its steps are the tables at the end: by state and character the method that reads
+on. Three things make that cheap where pieces are a few characters long:
 
 - A piece that lies wholly inside a string and needs no decoding is kept as it is, after three tests
   that run in C. A growing string is a list of such pieces, joined when it ends or when somebody looks.
@@ -17,11 +18,13 @@ first character after which no JSON text could follow, so its place does not dep
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET, Struct
+
+from chunkfold._json_numbers import NUMBER_ENDS, NUMBER_SO_FAR, NUMBER_STATES, integer
+from chunkfold._json_strings import Unescaper, WrongCharacter
 
 __all__ = ["UNSET", "FieldDone", "JSONFault", "PartialJSON", "Path", "StringPiece"]
 
@@ -64,17 +67,17 @@ class JSONFault(Struct, frozen=True):
         return f"{self.reason} at character {self.position}"
 
 
-# What the next character belongs to. The order matters: strings first, those without anything held back before all.
-_TEXT, _NAME, _TEXT_HELD, _NAME_HELD = 0, 1, 2, 3  # inside a string that is a value, or a key
-_VALUE, _FIRST_VALUE = 4, 5  # a value; after "[" the end of the array too
-_KEY, _FIRST_KEY = 6, 7  # a key; after "{" the end of the object too
-_COLON = 8
-_AFTER = 9  # a value is complete
-_NUMBER, _LITERAL = 10, 11
-_FAILED, _CLOSED = 12, 13
-
-_GROWING = (_TEXT, _TEXT_HELD)
-_MAY_END = (_AFTER, _FIRST_KEY, _FIRST_VALUE)
+# What the next character belongs to. The order matters: strings, numbers and literals that have begun come first, and
+# of these the strings that are values; the states in which nothing more is read come last.
+_TEXT, _NAME = 0, 2  # inside a string that is a value, or a key
+_HELD = 1  # is added to both while the unescaper holds something back
+_TEXT_HELD = _TEXT | _HELD
+_NUMBER, _LITERAL = 4, 5
+_VALUE, _FIRST_VALUE = 6, 7  # a value; after "[" the end of the array too
+_KEY, _FIRST_KEY = 8, 9  # a key; after "{" the end of the object too
+_COLON = 10
+_AFTER_MEMBER, _AFTER_ITEM, _AFTER_ALL = 11, 12, 13  # a value is complete: in an object, in an array, the root
+_FAILED, _CLOSED = 14, 15
 
 _EXPECTED = {
     _VALUE: "expected a value",
@@ -82,58 +85,13 @@ _EXPECTED = {
     _KEY: "expected a key in double quotes",
     _FIRST_KEY: "expected a key in double quotes or '}'",
     _COLON: "expected ':'",
+    _AFTER_MEMBER: "expected ',' or '}'",
+    _AFTER_ITEM: "expected ',' or ']'",
+    _AFTER_ALL: "expected nothing more",
 }
-_AFTER_IN = {"}": "expected ',' or '}'", "]": "expected ',' or ']'", "": "expected nothing more"}
 
 _SPACE = " \t\n\r"
-_SPECIAL = re.compile(r'["\\\x00-\x1f]')
-_HEX = frozenset("0123456789abcdefABCDEF")
-_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, tuple[str, bool | None]] = {"t": ("rue", True), "f": ("alse", False), "n": ("ull", None)}
-
-# "number = [ minus ] int [ frac ] [ exp ]" -- RFC 8259, section 6. Each state: character -> next state.
-_DIGITS = "0123456789"
-_EXPONENT = {"e": 5, "E": 5}
-_NUMBER_START = {"-": 0, "0": 1, **dict.fromkeys(_DIGITS[1:], 2)}
-_NUMBER_STATES: tuple[dict[str, int], ...] = (
-    {"0": 1, **dict.fromkeys(_DIGITS[1:], 2)},  # 0: after the minus
-    {".": 3, **_EXPONENT},  # 1: a leading zero stands alone
-    {".": 3, **_EXPONENT, **dict.fromkeys(_DIGITS, 2)},  # 2: the integer part
-    dict.fromkeys(_DIGITS, 4),  # 3: after the point
-    {**_EXPONENT, **dict.fromkeys(_DIGITS, 4)},  # 4: the fraction
-    {"+": 6, "-": 6, **dict.fromkeys(_DIGITS, 7)},  # 5: after the e
-    dict.fromkeys(_DIGITS, 7),  # 6: after the sign of the exponent
-    dict.fromkeys(_DIGITS, 7),  # 7: the exponent
-)
-_NUMBER_SO_FAR = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-
-# sys.set_int_max_str_digits() cannot go below 640, so `int` takes as many digits whatever was set.
-_LIMB = 600
-
-
-def _integer(text: str) -> int:
-    """
-    The integer, however long.
-
-    `int` refuses more than 4,300 digits because it is quadratic. So is the way over `Decimal`: 27 s for a
-    million digits. Joining halves of equal length takes 0.6 s.
-    """
-    if len(text) <= _LIMB:
-        return int(text)
-    digits = text.removeprefix("-")
-    head = len(digits) % _LIMB
-    limbs = [int(digits[:head] or "0"), *(int(digits[i : i + _LIMB]) for i in range(head, len(digits), _LIMB))]
-    base = 10**_LIMB
-    while len(limbs) > 1:
-        if len(limbs) % 2:
-            limbs.insert(0, 0)
-        limbs = [high * base + low for high, low in zip(limbs[::2], limbs[1::2], strict=True)]
-        base *= base
-    return -limbs[0] if text[0] == "-" else limbs[0]
-
-
-# The states in which a number may end, and what it is then.
-_NUMBER_ENDS: dict[int, Callable[[str], int | float]] = {1: _integer, 2: _integer, 4: float, 7: float}
 
 
 class PartialJSON(Generic[Event]):
@@ -146,14 +104,13 @@ class PartialJSON(Generic[Event]):
     """
 
     __slots__ = (
+        "_after",
         "_base",
         "_bases",
-        "_closer",
         "_cut",
         "_depth",
         "_done",
-        "_held",
-        "_high",
+        "_events",
         "_joined",
         "_joined_count",
         "_joined_parts",
@@ -170,7 +127,9 @@ class PartialJSON(Generic[Event]):
         "_shown",
         "_stack",
         "_state",
+        "_told",
         "_top",
+        "_unescaper",
         "_unsure",
         "error",
     )
@@ -223,20 +182,21 @@ class PartialJSON(Generic[Event]):
         self._state = _VALUE
         self._root: list[Any] = []  # holds the value when it has begun
         self._top: Any = self._root  # the innermost open container
-        self._closer = ""  # what ends it
+        self._after = _AFTER_ALL  # the state behind a value in it
         self._stack: list[Any] = []  # those around it, outermost first
         self._key = ""  # of the value that is expected or open in an object
 
         self._parts: list[str] = []  # pieces of the open string or number
-        self._held = ""  # an escape that has begun
-        self._high = ""  # the first half of a surrogate pair, until it is known whether the second follows
-        self._number = 0
+        self._unescaper = Unescaper()
+        self._number = 0  # the state of the open number
         self._rest = ""  # letters missing from the open literal
         self._literal: bool | None = None
 
         self._path: Path = ()  # of the open value; with the next two kept only for events
         self._base: Path = ()  # of the innermost open container
         self._bases: list[Path] = []
+        self._events: list[Any] = []  # what the piece that is read has brought
+        self._told = 0  # the parts of the open string that earlier calls returned
 
         self._shown: Any = UNSET
         self._seen = 0  # the offset when `_shown` was made
@@ -263,18 +223,18 @@ class PartialJSON(Generic[Event]):
     @property
     def is_complete(self) -> bool:
         """Whether the text so far is a whole JSON text. A number alone is complete only after a space or `close`."""
-        return self.error is None and not self._stack and bool(self._root) and self._state in (_AFTER, _CLOSED)
+        return self.error is None and self._state in (_AFTER_ALL, _CLOSED)
 
     @property
     def open_string(self) -> Path | None:
         """The path of the string in `value` that is not complete; `None` if all strings in it are."""
         if self._state >= _FAILED:
             return self._cut
-        if self._state not in _GROWING:
+        if self._state > _TEXT_HELD:
             return None
         path: list[str | int] = []
         if self._stack:
-            path.append(self._key if self._closer == "}" else len(self._top))
+            path.append(self._key if self._after == _AFTER_MEMBER else len(self._top))
         inner = self._top
         for container in reversed(self._stack[1:]):
             place = _place(container, inner)
@@ -309,10 +269,10 @@ class PartialJSON(Generic[Event]):
         """
         events: Sequence[Event] = ()
         if self._state < _FAILED:
-            if self._state == _NUMBER and not self._stack and self._number in _NUMBER_ENDS:
+            if self._state == _NUMBER and not self._stack and self._number in NUMBER_ENDS:
                 events = self._read(" ")  # which ends a number and means nothing else
                 self._offset -= 1
-            if self._state == _AFTER and not self._stack:
+            if self._state == _AFTER_ALL:
                 self._shown = self._root[0]
             else:
                 self._fail(self._offset, "the text ends too early" if self._offset else "the text is empty")
@@ -343,7 +303,7 @@ class PartialJSON(Generic[Event]):
         new = old.copy()
         grown = self._open_scalar()
         if grown is not UNSET:
-            if self._closer == "}":
+            if self._after == _AFTER_MEMBER:
                 new[self._key] = grown
             else:
                 new.append(grown)
@@ -356,7 +316,7 @@ class PartialJSON(Generic[Event]):
     def _open_scalar(self) -> Any:
         """The string that is open; with `unsure` also a number or literal."""
         state = self._state
-        if state in _GROWING:
+        if state <= _TEXT_HELD:
             parts = self._parts
             if self._joined_parts is not parts:
                 self._joined_parts, self._joined_count, self._joined = parts, 0, ""
@@ -366,8 +326,8 @@ class PartialJSON(Generic[Event]):
             return joined
         if self._unsure and state == _LITERAL:
             return self._literal
-        if self._unsure and state == _NUMBER and (number := _NUMBER_SO_FAR.match("".join(self._parts))):
-            return float(number[0]) if number[1] else _integer(number[0])
+        if self._unsure and state == _NUMBER and (number := NUMBER_SO_FAR.match("".join(self._parts))):
+            return float(number[0]) if number[1] else integer(number[0])
         return UNSET
 
     def _fail(self, position: int, reason: str) -> None:
@@ -378,216 +338,182 @@ class PartialJSON(Generic[Event]):
 
     def _read(self, text: str) -> Sequence[Event]:
         """Do what `feed` promises, for any piece."""
-        state = self._state
-        if state >= _FAILED:
-            if state == _CLOSED:
-                raise ValueError("feed() after close()")
-            self._offset += len(text)
-            return ()
-        top = self._top
-        closer = self._closer
-        stack = self._stack
-        key = self._key
-        parts = self._parts
-        make_piece = self._piece
-        make_done = self._done
-        events: list[Any] = []
-        told = len(parts)  # the parts of the open string that earlier calls returned
-        value: Any
-        wrong = ""  # why the character before `i` is
-        i = 0
-        size = len(text)
-        while i < size:
-            if state <= _NAME_HELD:
-                end = text.find('"', i) if state <= _NAME else i
-                run = text[i:end] if end >= 0 else text[i:]
-                if state <= _NAME and run.isprintable() and "\\" not in run:
-                    parts.append(run)
-                    i = end if end >= 0 else size
+        if self._state >= _FAILED:
+            return self._ignore(text)
+        self._told = len(self._parts)
+        i, size, wrong = 0, len(text), None
+        try:
+            while i < size:
+                state = self._state
+                if state <= _LITERAL:
+                    i = _INSIDE[state](self, text, i)
+                elif (c := text[i]) in _SPACE:
+                    i += 1
                 else:
-                    i, wrong = self._decode(text, i)
-                    if wrong:
-                        break
-                    state &= _NAME
-                if i == size:
-                    if self._held or self._high:
-                        state |= _TEXT_HELD
-                    break
-                i += 1
-                value = "".join(parts)
-                if state == _NAME:
-                    key = value
-                    state = _COLON
-                    continue
-                if make_piece is not None and (piece := "".join(parts[told:])):
-                    events.append(make_piece(self._path, piece))
-            elif state == _NUMBER:
-                start = i
-                number = self._number
-                while i < size and (step := _NUMBER_STATES[number].get(text[i])) is not None:
-                    number = step
-                    i += 1
-                self._number = number
-                parts.append(text[start:i])
-                if i == size:
-                    break
-                # Nothing is sure about a number that is followed by what may not follow it.
-                c = text[i]
-                if number not in _NUMBER_ENDS or (c != closer and c not in _SPACE and (c != "," or not stack)):
-                    wrong = _AFTER_IN[closer] if number in _NUMBER_ENDS else "expected a digit"
-                    i += 1
-                    break
-                value = _NUMBER_ENDS[number]("".join(parts))
-            elif state == _LITERAL:
-                rest = self._rest
-                while rest and i < size and text[i] == rest[0]:
-                    rest = rest[1:]
-                    i += 1
-                self._rest = rest
-                if rest:
-                    if i < size:
-                        wrong = f"expected {rest!r}"
-                        i += 1
-                    break
-                value = self._literal
-            else:
-                c = text[i]
-                i += 1
-                if c in _SPACE:
-                    continue
-                if c == closer and state in _MAY_END:
-                    value = top
-                    top = stack.pop()
-                    closer = "}" if type(top) is dict else "]" if stack else ""
-                    state = _AFTER
-                    if make_done is not None:
-                        events.append(make_done(self._base, value))
-                        self._base = self._bases.pop()
-                    continue
-                if state == _AFTER:
-                    if c != "," or not stack:
-                        wrong = _AFTER_IN[closer]
-                        break
-                    state = _KEY if closer == "}" else _VALUE
-                    continue
-                if state == _COLON:
-                    if c != ":":
-                        wrong = _EXPECTED[state]
-                        break
-                    state = _VALUE
-                    continue
-                if state >= _KEY:
-                    if c != '"':
-                        wrong = _EXPECTED[state]
-                        break
-                    state = _NAME
-                    parts = self._parts = []
-                    continue
-                if make_done is not None:
-                    self._path = (*self._base, key if closer == "}" else len(top)) if stack else ()
-                if c == '"':
-                    state = _TEXT
-                    parts = self._parts = []
-                    told = 0
-                elif c == "{" or c == "[":
-                    if len(stack) == self._depth:
-                        wrong = f"more than {self._depth} objects and arrays open"
-                        break
-                    value = {} if c == "{" else []
-                    if closer == "}":
-                        top[key] = value
-                    else:
-                        top.append(value)
-                    stack.append(top)
-                    top = value
-                    closer, state = ("}", _FIRST_KEY) if c == "{" else ("]", _FIRST_VALUE)
-                    if make_done is not None:
-                        self._bases.append(self._base)
-                        self._base = self._path
-                elif (step := _NUMBER_START.get(c)) is not None:
-                    state = _NUMBER
-                    self._number = step
-                    parts = self._parts = [c]
-                elif c in _LITERALS:
-                    state = _LITERAL
-                    self._rest, self._literal = _LITERALS[c]
-                else:
-                    wrong = _EXPECTED[state]
-                    break
-                continue
-            # A string, number or literal is complete.
-            if closer == "}":
-                top[key] = value
-            else:
-                top.append(value)
-            state = _AFTER
-            if make_done is not None:
-                events.append(make_done(self._path, value))
-        if make_piece is not None and state in _GROWING and (piece := "".join(parts[told:])):
-            events.append(make_piece(self._path, piece))
-        self._state = state
-        self._top = top
-        self._closer = closer
-        self._key = key
-        if wrong:
-            self._fail(self._offset + i - 1, wrong)
+                    i = _BETWEEN[state].get(c, _REFUSE)(self, text, i)
+        except WrongCharacter as character:
+            wrong = character
+        if self._piece is not None and self._state <= _TEXT_HELD:
+            self._tell_text()
+        if wrong is not None:
+            self._fail(self._offset + wrong.position, wrong.reason)
         self._offset += size
+        events, self._events = self._events, []
         return events
 
-    def _decode(self, text: str, i: int) -> tuple[int, str]:
-        """
-        Keep the string's text from *i* on, decoded.
+    def _ignore(self, text: str) -> Sequence[Event]:
+        if self._state == _CLOSED:
+            raise ValueError("feed() after close()")
+        self._offset += len(text)
+        return ()
 
-        Returns where its closing quote is, or the size of *text*, and `""`; or what is wrong
-        with a character, and the index after that.
-        """
-        parts = self._parts
-        held, high = self._held, self._high
-        size = len(text)
-        while i < size:
-            c = text[i]
-            if not held:
-                if c == "\\":
-                    held = c
-                    i += 1
-                    continue
-                if c < " ":
-                    return i + 1, "control character in a string"
-                if high:
-                    parts.append(high)
-                    high = ""
-                if c == '"':
-                    break
-                found = _SPECIAL.search(text, i)
-                end = found.start() if found is not None else size
-                parts.append(text[i:end])
-                i = end
-                continue
+    # The steps. Each reads from the character at `i` on, and returns the index behind what it has read.
+
+    def _expect_key(self, text: str, i: int) -> int:
+        self._state = _KEY
+        return i + 1
+
+    def _expect_value(self, text: str, i: int) -> int:
+        self._state = _VALUE
+        return i + 1
+
+    def _open_object(self, text: str, i: int) -> int:
+        self._open(i, {})
+        self._state, self._after = _FIRST_KEY, _AFTER_MEMBER
+        return i + 1
+
+    def _open_array(self, text: str, i: int) -> int:
+        self._open(i, [])
+        self._state, self._after = _FIRST_VALUE, _AFTER_ITEM
+        return i + 1
+
+    def _open(self, i: int, container: Any) -> None:
+        if len(self._stack) == self._depth:
+            raise WrongCharacter(i, f"more than {self._depth} objects and arrays open")
+        if self._done is not None:
+            self._bases.append(self._base)
+            self._base = self._path = self._next_path()
+        self._set(container)
+        self._stack.append(self._top)
+        self._top = container
+
+    def _close(self, text: str, i: int) -> int:
+        value = self._top
+        self._top = self._stack.pop()
+        self._after = _AFTER_MEMBER if type(self._top) is dict else _AFTER_ITEM if self._stack else _AFTER_ALL
+        self._state = self._after
+        if self._done is not None:
+            self._events.append(self._done(self._base, value))
+            self._base = self._bases.pop()
+        return i + 1
+
+    def _begin_name(self, text: str, i: int) -> int:
+        self._state = _NAME
+        self._parts = []
+        return self._read_string(text, i + 1)
+
+    def _begin_text(self, text: str, i: int) -> int:
+        self._state = _TEXT
+        self._parts = []
+        self._told = 0
+        if self._done is not None:
+            self._path = self._next_path()
+        return self._read_string(text, i + 1)
+
+    def _read_string(self, text: str, i: int) -> int:
+        end = text.find('"', i)
+        run = text[i:end] if end >= 0 else text[i:]
+        if not self._state & _HELD and run.isprintable() and "\\" not in run:
+            self._parts.append(run)
+            end = i + len(run)
+        else:
+            end = self._unescaper.read(text, i, self._parts)
+            self._state = self._state | _HELD if self._unescaper.holds_back else self._state & ~_HELD
+        if end == len(text):
+            return end
+        string = "".join(self._parts)
+        if self._state == _NAME:
+            self._key = string
+            self._state = _COLON
+        else:
+            if self._piece is not None:
+                self._tell_text()
+            self._put(string)
+        return end + 1
+
+    def _begin_number(self, text: str, i: int) -> int:
+        self._state = _NUMBER
+        if self._done is not None:
+            self._path = self._next_path()
+        self._parts = []
+        self._number = 0
+        return self._read_number(text, i)
+
+    def _read_number(self, text: str, i: int) -> int:
+        start, size, number = i, len(text), self._number
+        while i < size and (step := NUMBER_STATES[number].get(text[i])) is not None:
+            number = step
             i += 1
-            if len(held) == 1 and c != "u":
-                if c not in _ESCAPES:
-                    return i, "no such escape"
-                parts.append(high + _ESCAPES[c])
-                held = high = ""
-                continue
-            if len(held) > 1 and c not in _HEX:
-                return i, "expected a hexadecimal digit"
-            held += c
-            if len(held) < len("\\uffff"):
-                continue
-            unit = chr(int(held[-4:], 16))
-            held = ""
-            if high and "\udc00" <= unit <= "\udfff":
-                parts.append((high + unit).encode("utf-16", "surrogatepass").decode("utf-16"))
-                high = ""
-            elif "\ud800" <= unit <= "\udbff":
-                parts.append(high)
-                high = unit
-            else:
-                parts.append(high + unit)
-                high = ""
-        self._held, self._high = held, high
-        return i, ""
+        self._number = number
+        self._parts.append(text[start:i])
+        if i < size:
+            self._end_number(text, i)
+        return i
+
+    def _end_number(self, text: str, i: int) -> None:
+        # Nothing is sure about a number that is followed by what may not follow it.
+        if self._number not in NUMBER_ENDS:
+            raise WrongCharacter(i, "expected a digit")
+        if text[i] not in _SPACE and text[i] not in _BETWEEN[self._after]:
+            raise WrongCharacter(i, _EXPECTED[self._after])
+        self._put(NUMBER_ENDS[self._number]("".join(self._parts)))
+
+    def _begin_literal(self, text: str, i: int) -> int:
+        self._state = _LITERAL
+        if self._done is not None:
+            self._path = self._next_path()
+        self._rest, self._literal = _LITERALS[text[i]]
+        return self._read_literal(text, i + 1)
+
+    def _read_literal(self, text: str, i: int) -> int:
+        rest = self._rest
+        found = text[i : i + len(rest)]
+        if not rest.startswith(found):
+            same = next(n for n, c in enumerate(found) if c != rest[n])
+            raise WrongCharacter(i + same, f"expected {rest[same:]!r}")
+        self._rest = rest[len(found) :]
+        if not self._rest:
+            self._put(self._literal)
+        return i + len(found)
+
+    def _refuse(self, text: str, i: int) -> NoReturn:
+        raise WrongCharacter(i, _EXPECTED[self._state])
+
+    # Values, and what is told of them
+
+    def _put(self, value: Any) -> None:
+        """A string, number or literal is complete."""
+        if self._done is not None:
+            self._events.append(self._done(self._path, value))
+        self._state = self._after
+        self._set(value)
+
+    def _set(self, value: Any) -> None:
+        if self._after == _AFTER_MEMBER:
+            self._top[self._key] = value
+        else:
+            self._top.append(value)
+
+    def _next_path(self) -> Path:
+        """The path of the value that comes next."""
+        if not self._stack:
+            return ()
+        return (*self._base, self._key if self._after == _AFTER_MEMBER else len(self._top))
+
+    def _tell_text(self) -> None:
+        """Tell what this call has brought of the open string."""
+        if self._piece is not None and (text := "".join(self._parts[self._told :])):
+            self._events.append(self._piece(self._path, text))
 
 
 def _place(container: Any, child: Any) -> Any:
@@ -599,3 +525,30 @@ def _place(container: Any, child: Any) -> Any:
         return last
     # A key that came twice keeps its first place.
     return next(key for key, value in container.items() if value is child)
+
+
+_Step: TypeAlias = Callable[[PartialJSON[Any], str, int], int]
+
+# By state, how a string, number or literal goes on.
+_INSIDE: tuple[_Step, ...] = (*[PartialJSON._read_string] * 4, PartialJSON._read_number, PartialJSON._read_literal)
+
+# By state, what may stand between them besides white space, and the step that reads it.
+_NAMES: dict[str, _Step] = {'"': PartialJSON._begin_name}
+_VALUES: dict[str, _Step] = {
+    "{": PartialJSON._open_object,
+    "[": PartialJSON._open_array,
+    '"': PartialJSON._begin_text,
+    **dict.fromkeys(NUMBER_STATES[0], PartialJSON._begin_number),
+    **dict.fromkeys(_LITERALS, PartialJSON._begin_literal),
+}
+_BETWEEN: dict[int, dict[str, _Step]] = {
+    _VALUE: _VALUES,
+    _FIRST_VALUE: {**_VALUES, "]": PartialJSON._close},
+    _KEY: _NAMES,
+    _FIRST_KEY: {**_NAMES, "}": PartialJSON._close},
+    _COLON: {":": PartialJSON._expect_value},
+    _AFTER_MEMBER: {",": PartialJSON._expect_key, "}": PartialJSON._close},
+    _AFTER_ITEM: {",": PartialJSON._expect_value, "]": PartialJSON._close},
+    _AFTER_ALL: {},
+}
+_REFUSE: _Step = PartialJSON._refuse

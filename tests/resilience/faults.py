@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from chunkfold import fold, resilience
 from chunkfold import stream as plain_stream
 from chunkfold.errors import IdleTimeout
-from chunkfold.resilience._course import _gives
+from chunkfold.resilience._outlet import gives
 from tests.resilience import bodies
 from tests.resilience.server import Play
 
@@ -98,7 +98,7 @@ def struck(fault: StreamFault, dialect: str, place: int, pause: float = 0.03) ->
 def outcome(fault: StreamFault, sent: bytes, *, after_output: bool) -> str:
     """What the table says for a body of which so much was sent."""
     events = plain_stream(iter([sent]))
-    has_output = any(_gives(event) for event in events)
+    has_output = any(gives(event) for event in events)
     partial = fold(sent)
     if fault.name in ("pause", "garbage"):
         return fault.done

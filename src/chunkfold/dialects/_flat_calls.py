@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from chunkfold.dialects._words import is_empty
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,4 +28,4 @@ def flat_function(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def arguments_key(function: Mapping[str, Any]) -> str:
     """Under which name *function* has its arguments; `arguments` if it has none."""
-    return next((key for key in ARGUMENTS if function.get(key) not in (None, "", [], {})), "arguments")
+    return next((key for key in ARGUMENTS if not is_empty(function.get(key))), "arguments")

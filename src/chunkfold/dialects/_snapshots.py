@@ -6,7 +6,7 @@ events that come again. A snapshot confirms, fills or replaces; it never appends
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from zlib import adler32, crc32
 
 import msgspec
@@ -15,7 +15,7 @@ from chunkfold import _json
 from chunkfold.dialects._halves import clean
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._think import restate
-from chunkfold.dialects._words import counted
+from chunkfold.dialects._words import counted, is_empty
 from chunkfold.parts import CLASSES, ToolCall
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = ["Piece", "Sequence", "news"]
 # Of more pieces, or of a longer text, no more is kept than the checksum of each stretch.
 _MANY = 2048
 _LONG, _STRETCH = 64 << 10, 16 << 10
-_BLANK: Final[tuple[Any, ...]] = (None, "", [], {})
 # A jump of the numbers that is wider than this is no sequence.
 _JUMP = 10_000
 
@@ -192,9 +191,9 @@ def news(
     """
     new = {}
     for key, value in given.items():
-        if key in own and not (whole and value in _BLANK):
+        if key in own and not (whole and is_empty(value)):
             continue
         before = known.get(key, known)
-        if before is known or (value is not None and (before is None or (value not in _BLANK and value != before))):
+        if before is known or (value is not None and (before is None or (not is_empty(value) and value != before))):
             known[key] = new[key] = value
     return new

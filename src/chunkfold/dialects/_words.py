@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from chunkfold.response import FinishReason
 
 __all__ = [
-    "choice_index", "counted", "finish_reason", "is_blank", "is_ping", "is_real", "said_in", "says_nothing", "telling",
-    "whole_number", "word",
+    "choice_index", "counted", "finish_reason", "is_blank", "is_empty", "is_ping", "is_real", "said_in", "says_nothing",
+    "telling", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -57,6 +57,11 @@ def is_ping(*words: object) -> bool:
 def is_blank(value: Any) -> bool:
     """True for `null`, `""` and `[]`, which say no more than a field that is not there."""
     return value is None or value == "" or value == []
+
+
+def is_empty(value: Any) -> bool:
+    """True for what `is_blank` is true for, and for `{}`: where an object without a field says nothing either."""
+    return value is None or value in ("", [], {})
 
 
 def said_in(holder: Mapping[str, Any]) -> list[str]:

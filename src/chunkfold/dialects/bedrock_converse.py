@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_real, said_in
+from chunkfold.dialects._words import is_empty, is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _CITED = frozenset({"content", "citations"})
 _REASONING = frozenset({"reasoningText", "redactedContent"})
 _THOUGHT = frozenset({"text", "signature"})
 _TEXT = frozenset({"text"})
-_BLANK: tuple[Any, ...] = (None, "", [], {})
 
 
 class BedrockConverse(Dialect):
@@ -412,7 +411,7 @@ def _index_of(event: dict[str, Any]) -> Any:
 
 def _rest(fields: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The fields that are kept as sent: those not in *known*, and those that say nothing."""
-    return {key: value for key, value in fields.items() if key not in known or value in _BLANK}
+    return {key: value for key, value in fields.items() if key not in known or is_empty(value)}
 
 
 def _call(use: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from chunkfold import _json
 from chunkfold._extras import index_of, key_of
+from chunkfold.dialects._words import is_empty
 from chunkfold.parts import UnknownPart
 from chunkfold.response import Choice
 
@@ -187,5 +188,5 @@ def add_error(out: dict[str, Any], response: Response, *, flat: bool = False) ->
     elif out and not flat and is_flat(told):
         told = {"error": told or {"message": None}}
     for key, value in told.items():
-        if out.get(key) in (None, "", [], {}):
+        if is_empty(out.get(key)):
             out[key] = value

@@ -11,6 +11,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold.dialects._words import is_empty
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -96,7 +97,7 @@ def body(response: Response) -> dict[str, Any]:
         if told and is_flat(told) and "errorText" not in told:
             told = {"error": told if error.get("type") == "error" else error}
         for key, value in told.items():
-            if out.get(key) in (None, "", [], {}):
+            if is_empty(out.get(key)):
                 out[key] = value
         if "error" not in told:
             out.setdefault("errorText", None)

@@ -8,14 +8,12 @@ in `_streams`, one for threads and one for tasks, do nothing but these steps, so
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from chunkfold import _json, dialects
 from chunkfold._folder import Folder
-from chunkfold._intake import Intake
 from chunkfold._observers import Observers, report
 from chunkfold.errors import (
     FallbackFailed,
@@ -25,12 +23,14 @@ from chunkfold.errors import (
     StreamTimeout,
     TotalTimeout,
 )
-from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
+from chunkfold.events import is_output
 from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
+from chunkfold.resilience._outlet import Outlet, Try, gives
 from chunkfold.resilience._patience import Patience
+from chunkfold.resilience._persistence import Persistence
 from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
 from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
-from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback, RateLimitRetry, Retry
+from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open, Wait
 from chunkfold.response import Response, StreamError, Usage
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
-    from chunkfold.resilience._limiters import Limiter, Permit
-    from chunkfold.resilience._settings import Timeouts
+    from chunkfold.resilience._limiters import Limiter
+    from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts
     from chunkfold.resilience._steps import Step
 
 __all__ = ["Course"]
@@ -55,36 +55,6 @@ class _Ending(NamedTuple):
     failure: StreamError | None
     exception: Exception | None = None
     rate_limit: RateLimit | None = None
-
-
-class _Try:
-    """An attempt that runs: its folder, and what of it waits to be handed out."""
-
-    def __init__(self, folder: Folder, attempt: Attempt) -> None:
-        self.folder = folder
-        self.intake = Intake(folder)
-        self.attempt = attempt
-        self.held: list[Event] = []
-        self.released = False
-        self.stop: MessageStop | None = None
-        self.first_output: float | None = None
-        self.permit: Permit | None = None
-        self.gave_before = False
-        self.stash: list[Any] = []
-        """What came behind missing events. It counts if they are not to be had."""
-        self.is_open = True
-        """Its folder takes more: it runs, or its source broke off and the same response can be taken up again."""
-
-    def go_on(self, attempt: Attempt) -> _Try:
-        """The attempt that goes on where this one broke off."""
-        after = _Try(self.folder, attempt)
-        after.intake, after.held, after.released = self.intake, self.held, self.released
-        after.gave_before, after.stash = self.has_output, self.stash
-        return after
-
-    @property
-    def has_output(self) -> bool:
-        return self.gave_before or self.first_output is not None
 
 
 class Course:
@@ -114,8 +84,7 @@ class Course:
         self._stream = Fallback(connect=connect, dialect=dialect)
         self._patience = Patience(clock, timeouts)
         self.is_timed = self._patience.is_timed
-        self._retry = retry if retry is not None else Retry(times=0)
-        self._rate_limits = rate_limits if rate_limits is not None else RateLimitRetry(times=0, escalate_after=None)
+        self._persistence = Persistence(clock, retry, rate_limits)
         self._fallbacks = fallbacks
         self._resume = resume
         self._watch = SequenceWatch()
@@ -128,13 +97,10 @@ class Course:
         self._reported: set[str] = set()
 
         # Opening events are held back only where another attempt may make them void.
-        self._may_hold = bool(self._retry.times or self._rate_limits.times or fallbacks)
+        self._outlet = Outlet(observers, may_hold=self._persistence.may_repeat or bool(fallbacks))
         self._begun = clock.now()
         self._attempts: list[Attempt] = []
-        self._try: _Try | None = None
-        # The attempt whose events were handed out last.
-        self._shown: _Try | None = None
-        self._waiting: deque[Event] = deque()
+        self._try: Try | None = None
         self._final: Response | None = None
         self._failure: BaseException | None = None
         self.over = False
@@ -201,8 +167,8 @@ class Course:
 
     def take(self) -> Event | None:
         """The next event to be handed out; when there is none and the stream has failed, that is raised."""
-        if self._waiting:
-            return self._waiting.popleft()
+        if self._outlet:
+            return self._outlet.take()
         if self._failure is not None and self.over:
             failure, self._failure = self._failure, None
             raise failure
@@ -211,12 +177,12 @@ class Course:
     @property
     def has_news(self) -> bool:
         """True if something is still to be handed out or raised."""
-        return bool(self._waiting) or self._failure is not None
+        return bool(self._outlet) or self._failure is not None
 
     @property
     def may_reset(self) -> bool:
         """True if what was handed out may be taken back."""
-        return self._retry.after_output
+        return self._persistence.after_output
 
     def cancel(self) -> None:
         """Nobody wants more of it."""
@@ -229,7 +195,7 @@ class Course:
         self._flow.close()
         self.over = True
         self.step = None
-        self._waiting.clear()
+        self._outlet.clear()
         self._failure = None
         if self._final is not None:
             return
@@ -279,7 +245,6 @@ class Course:
 
     def _run(self) -> Generator[Step, Any, None]:
         """Attempt after attempt, then the fallbacks."""
-        failures = hits = 0
         while True:
             point = self._resume_point()
             if point is None:
@@ -297,30 +262,18 @@ class Course:
                 continue
             if isinstance(ending.exception, TotalTimeout):
                 break
-            limit = ending.rate_limit
-            if limit is not None:
-                hits += 1
-                if self._rate_limits.escalate_after is not None and hits > self._rate_limits.escalate_after:
-                    escalation = RateLimitEscalation(hits, limit.retry_after)
-                    ending = ending._replace(exception=_because(escalation, ending))
-                    break
-                if hits > self._rate_limits.times:
-                    break
-                wait = self._rate_limits.wait(hits, limit.retry_after, self._clock.chance())
+            wait = self._persistence.wait_after(failure, ending.rate_limit)
+            if wait is None:
+                break
+            if ending.rate_limit is not None:
                 self._hold_limiter(wait)
-            else:
-                failures += 1
-                if failures > self._retry.times:
-                    break
-                wait = self._retry.wait(failures, self._clock.chance())
-                asked = failure.retry_after
-                if asked is not None and self._rate_limits.obey:
-                    wait = max(wait, min(asked, self._rate_limits.cap))
             # A wait that ends behind the deadline is a wait for nothing.
             if not self._patience.outlasts(wait):
                 break
             self._announce("on_retry", wait)
             yield Wait(wait)
+        if self._persistence.escalation is not None:
+            ending = ending._replace(exception=_because(self._persistence.escalation, ending))
         yield from self._fall_back(ending)
         return None
 
@@ -370,14 +323,12 @@ class Course:
         if kind == "resume" and before is not None:
             now = before.go_on(attempt)
             self._watch.reconnected()
-            self._shown = now if self._shown is before else self._shown
+            self._outlet.go_on(before, now)
         else:
-            now = _Try(Folder(target.dialect, **self._options), attempt)
+            now = Try(Folder(target.dialect, **self._options), attempt)
             self._watch, self._gaps_told = SequenceWatch(), 0
             self._is_watched = self._resume is not None and kind == "stream"
-            now.released = not self._may_hold and self._shown is None
-            if now.released:
-                self._shown = now
+            self._outlet.begin(now)
         self._try = now
         if kind == "fallback":
             count = len(self._attempts)
@@ -465,42 +416,14 @@ class Course:
             self._gaps_told += 1
         self._hear(now, now.intake.feed(piece))
 
-    def _hear(self, now: _Try, events: list[Event]) -> None:
-        """Events have been folded: hand them out, or hold them until they are worth it."""
-        if events and isinstance(last := events[-1], MessageStop):
-            now.stop = last
-            events = events[:-1]
-        if self.is_timed or now.first_output is None:
-            if any(map(_gives, events)):
-                self._patience.renew()
-                if now.first_output is None:
-                    now.first_output = self._clock.now() - self._begun - now.attempt.begun
-                    self._is_plain = self._may_be_plain
-        if not now.released:
-            now.held += [event for event in events if not isinstance(event, Ping)]
-            self._hand_out([event for event in events if isinstance(event, Ping)], now)
+    def _hear(self, now: Try, events: list[Event]) -> None:
+        """Events have been folded: note what they give, and pass them on."""
+        if (self.is_timed or now.first_output is None) and any(map(gives, events)):
+            self._patience.renew()
             if now.first_output is None:
-                return
-            self._release(now)
-            events = []
-        if now.held:
-            events = [*now.held, *events]
-            now.held = []
-        self._hand_out(events, now)
-
-    def _release(self, now: _Try) -> None:
-        """From here on the attempt is handed out as it comes; what was shown of another is taken back."""
-        if now.released:
-            return
-        now.released = True
-        if self._shown is not None:
-            self._waiting.append(MessageReset(0, "attempt"))
-        self._shown = now
-
-    def _hand_out(self, events: list[Event], now: _Try) -> None:
-        self._waiting.extend(events)
-        if self._observers is not None:
-            self._observers.hear(events, now.folder.snapshot)
+                now.first_output = self._clock.now() - self._begun - now.attempt.begun
+                self._is_plain = self._may_be_plain
+        self._outlet.put(now, events)
 
     def _end(self, how: Exception | StreamError | None, *, headers: Any = None) -> _Ending:
         """The source of the attempt has ended, in one way or another: fold what is left and judge it."""
@@ -524,27 +447,31 @@ class Course:
                 now.intake.end()
             now.is_open = False
             self._hear(now, now.folder.finish(error))
-        response = now.folder.snapshot()
-        failure = error or response_failure(response, invalid_calls=self._retry.invalid_calls)
-        if failure is None and now.is_open:
-            failure = TRUNCATED
-        limit = None
-        if failure is not None and not isinstance(exception, LimiterTimeout):
-            limit = rate_limit_of(failure, headers, now=self._clock.wall())
-            asked = wait_asked_for(failure, headers, now=self._clock.wall())
-            if asked is not None and asked != failure.retry_after:
-                failure = msgspec.structs.replace(failure, retry_after=asked)
-        ending = _Ending(failure, exception, limit)
+        ending = self._judge(now, error, exception, headers)
         self._settle(now, ending)
         return ending
 
-    def _can_resume(self, now: _Try, how: Exception | StreamError | None) -> bool:
+    def _judge(self, now: Try, error: StreamError | None, exception: Exception | None, headers: Any) -> _Ending:
+        """What it means that the source ended so: a failure or none, and whether it was a rate limit."""
+        response = now.folder.snapshot()
+        failure = error or response_failure(response, invalid_calls=self._persistence.invalid_calls)
+        if failure is None and now.is_open:
+            failure = TRUNCATED
+        if failure is None or isinstance(exception, LimiterTimeout):
+            return _Ending(failure, exception)
+        limit = rate_limit_of(failure, headers, now=self._clock.wall())
+        asked = wait_asked_for(failure, headers, now=self._clock.wall())
+        if asked is not None and asked != failure.retry_after:
+            failure = msgspec.structs.replace(failure, retry_after=asked)
+        return _Ending(failure, exception, limit)
+
+    def _can_resume(self, now: Try, how: Exception | StreamError | None) -> bool:
         """True if the response that broke off can be taken up again. A refusal to take it up says nothing about it."""
         if not self._is_watched or self._watch.point is None or now.folder.snapshot().error is not None:
             return False
         return not isinstance(how, StreamError) or how.type == _GAP or now.attempt.kind == "resume"
 
-    def _settle(self, now: _Try, ending: _Ending) -> None:
+    def _settle(self, now: Try, ending: _Ending) -> None:
         """Write down what became of an attempt."""
         response = now.folder.snapshot()
         now.attempt = msgspec.structs.replace(
@@ -573,20 +500,20 @@ class Course:
         is_open = self._try is not None and self._try.is_open
         if not (is_open or self._may_show_again()) or isinstance(ending.exception, LimiterTimeout):
             return False
-        judged = self._retry.is_worth(failure) if self._retry.is_worth is not None else None
-        return failure.retryable if judged is None else judged
+        return self._persistence.is_worth(failure)
 
     def _may_show_again(self) -> bool:
-        return self._retry.after_output or not any(one and one.has_output for one in (self._shown, self._try))
+        seen = (self._outlet.shown, self._try)
+        return self._persistence.after_output or not any(one and one.has_output for one in seen)
 
     def _hold_limiter(self, seconds: float) -> None:
         limiter, key, _ = self._limiter
         if limiter is not None:
             limiter.pause(key, seconds)
 
-    def _stands(self) -> _Try | None:
+    def _stands(self) -> Try | None:
         """The attempt that the response is of: the one handed out last, else the latest."""
-        return self._shown or self._try
+        return self._outlet.shown or self._try
 
     def _give_up(self, ending: _Ending) -> None:
         """Nothing more is tried."""
@@ -597,22 +524,18 @@ class Course:
             failure.response = self._final
         self._failure = failure or self._failure
 
-    def _finish(self, stands: _Try | None, *, cancelled: bool = False) -> None:
+    def _finish(self, stands: Try | None, *, cancelled: bool = False) -> None:
         """The stream is over, and this attempt is what it has given."""
         if stands is None:
-            self._final = Response(ended="cancelled" if cancelled else "eof", truncated=not cancelled)
-            if not cancelled:
-                self._waiting.append(MessageStop("eof"))
+            response = Response(ended="cancelled" if cancelled else "eof", truncated=not cancelled)
         else:
             response = stands.folder.snapshot()
             if cancelled and stands.attempt.error is not None:
                 response = msgspec.structs.replace(response, ended="cancelled")
-            self._final = response
-            if not cancelled:
-                self._release(stands)
-                held, stands.held = stands.held, []
-                self._hand_out(held, stands)
-                self._waiting.append(stands.stop or MessageStop(response.ended or "eof"))
+        self._final = response
+        if not cancelled:
+            self._outlet.end(stands, response)
+            if stands is not None:
                 self._failure = stands.folder.objection
         if self._observers is not None:
             self._observers.done(self._final)
@@ -662,16 +585,6 @@ def _is_done(folder: Folder, rest: bytes = b"") -> bool:
         response = folder.snapshot()
     has_reasons = all(choice.finish_reason is not None for choice in response.choices)
     return bool(response.choices) and has_reasons and response.error is None and not response.truncated
-
-
-def _gives(event: Event) -> bool:
-    """True if a person or program gets something from *event*: a call, a picture or a part stated whole counts too."""
-    if isinstance(event, PartStart):
-        return event.kind in _SOLID
-    return isinstance(event, PartReplace) or is_output(event)
-
-
-_SOLID = frozenset({"tool_call", "server_tool_call", "server_tool_result", "image", "audio", "file"})
 
 
 def _with_exception(ending: _Ending) -> StreamError:
