@@ -108,6 +108,30 @@ def test_an_error_and_what_stood_beside_it_are_both_kept():
     assert "hello" in response.parts[0].payload
 
 
+@pytest.mark.parametrize("beside", [{"error": {"type": "api_error", "message": "no"}}, {"error": "no"}, {"base_resp": {"status_code": 1027, "status_msg": "no"}}])  # fmt: skip
+@pytest.mark.parametrize("place", ["start", "message", "delta", "in the delta", "stop"])
+def test_an_error_beside_what_an_event_says_is_told_in_anthropic_s_streams_too(beside, place):
+    start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "Half"}]}}  # fmt: skip
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
+    stop = {"type": "message_stop"}
+    {"start": start, "message": start["message"], "delta": delta, "in the delta": delta["delta"], "stop": stop}[
+        place
+    ].update(beside)
+    body = b"".join(map(sse, (start, delta, stop)))
+    response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
+    assert response.error.message == "no"
+    assert (response.finish_reason, response.native_finish_reason) == ("error", "end_turn")
+    assert (response.text, response.usage.output_tokens) == ("Half", 2)
+    assert fold([json.dumps(response.to_native()).encode()]).error.message == "no"
+
+
+def test_a_status_of_success_beside_what_an_event_says_is_no_error():
+    body = sse({"type": "message_start", "message": {"id": "m", "content": [], "error": None}, "error": {}}) + sse(
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "base_resp": {"status_code": 0}}
+    )
+    assert fold([body]).error is None
+
+
 # Cut and spoiled streams
 
 LONG = (
