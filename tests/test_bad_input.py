@@ -125,6 +125,34 @@ def test_an_error_beside_what_an_event_says_is_told_in_anthropic_s_streams_too(b
     assert fold([json.dumps(response.to_native()).encode()]).error.message == "no"
 
 
+NO = {"error": {"message": "no", "code": "E"}}
+NOT_ALL = [
+    ("bedrock-converse", {"messageStart": {"role": "assistant"}, **NO}),
+    ("bedrock-converse", {"contentBlockDelta": {"delta": {"text": "a"}}, "internalServerException": {"message": "no"}}),
+    ("bedrock-invoke", {"outputText": "a", "index": 0, "inputTextTokenCount": 1, **NO}),
+    ("bedrock-invoke", {"generation": "a", "prompt_token_count": 1, "stop_reason": None, **NO}),
+    ("gemini-interactions", {"event_type": "interaction.status_update", "status": "failed", **NO}),
+    ("gemini-interactions", {"event_type": "step.stop", "index": 0, **NO}),
+    ("vercel-ui", {"type": "finish-step"}, {"type": "finish", "finishReason": "error", **NO}),
+    ("vercel-ui", {"type": "finish-step"}, {"type": "finish", "finishReason": "error", "errorText": "no"}),
+    ("ag-ui", {"type": "RUN_FINISHED", "runId": "r", **NO}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", *"ab"), [(*case, {})[:3] for case in NOT_ALL])
+def test_an_error_beside_what_a_payload_says_is_told_in_the_other_dialects_too(dialect, a, b):
+    body = sse(a) + (sse(b) if b else b"")
+    response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
+    assert (response.dialect, response.error.message) == (dialect, "no")
+    assert (response.finish_reason, response.truncated) == ("error", False)
+    assert fold([json.dumps(response.to_native()).encode()], dialect).error.message == "no"
+
+
+def test_an_error_event_of_bedrock_s_names_in_text_is_told_too():
+    body = b'event: messageStop\ndata: {"stopReason": "end_turn", "error": {"message": "no"}}\n\n'
+    assert fold([body]).error.message == "no"
+
+
 def test_a_status_of_success_beside_what_an_event_says_is_no_error():
     body = sse({"type": "message_start", "message": {"id": "m", "content": [], "error": None}, "error": {}}) + sse(
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "base_resp": {"status_code": 0}}

@@ -142,6 +142,13 @@ class AGUI(Dialect):
         self._usage(payload)
         self._outcome(payload.get("outcome"))
         self.w.extras(payload, _RUN)
+        self._error_beside(payload)
+
+    def _error_beside(self, payload: dict[str, Any]) -> None:
+        """A run that finishes, or is given whole, may have its error beside its outcome."""
+        error = error_in(payload)
+        if error is not None:
+            self.w.error(error)
 
     def _outcome(self, outcome: Any) -> None:
         """The body has an outcome, if only `null`, where the run has finished."""
@@ -427,9 +434,7 @@ class AGUI(Dialect):
                 whole(self, message) if whole is not None else w.unknown("message", message)
         if "outcome" in payload:
             self._outcome(payload["outcome"])
-        error = error_in(payload)
-        if error is not None:
-            w.error(error)
+        self._error_beside(payload)
 
     def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
         w = self.w

@@ -79,12 +79,16 @@ class BedrockConverse(Dialect):
         handler = HANDLERS.get(frame.event)
         if handler is not None and not isinstance(payload.get(frame.event), dict):
             handler(self, payload)
+            if "error" in payload:
+                self._tell_errors(payload)
             return
         members = [key for key, value in payload.items() if key in HANDLERS and isinstance(value, dict)]
         for member in members:
             HANDLERS[member](self, payload[member])
         if members:
             self.w.extras(payload, frozenset(members))
+            if len(payload) > len(members):
+                self._tell_errors(payload)
         elif _is_whole(payload.get("output")):
             self._whole(payload, frame)
         else:
@@ -279,13 +283,16 @@ class BedrockConverse(Dialect):
         w.extras(message, frozenset({"content"}), "output", "message")
         w.extras(output, frozenset({"message"}), "output")
         self._usage(payload)
-        exceptions = exceptions_in(payload)
-        w.extras(payload, _WHOLE | exceptions.keys())
+        w.extras(payload, _WHOLE | exceptions_in(payload).keys())
         self._finish(payload)
         self.end_seen = True
-        for error in (error_in(payload), *exceptions.values()):
+        self._tell_errors(payload)
+
+    def _tell_errors(self, payload: dict[str, Any]) -> None:
+        """The errors that stand beside something else: an `error` of a gateway's, exceptions by their names."""
+        for error in (error_in(payload), *exceptions_in(payload).values()):
             if error is not None:
-                w.error(error)
+                self.w.error(error)
 
     def _whole_block(self, block: Any, frame: Frame, place: int) -> None:
         """A block has one member; what else is in it is kept beside its content."""

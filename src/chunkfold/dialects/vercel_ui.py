@@ -145,6 +145,15 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
+        self._error_beside(payload)
+
+    def _error_beside(self, payload: dict[str, Any]) -> None:
+        """The error that stands beside the reason, in the words of the protocol or of a gateway."""
+        error = error_in(payload)
+        if error is None and "errorText" in payload:
+            error = read_error(payload["errorText"], raw={"type": "error", "errorText": payload["errorText"]})
+        if error is not None:
+            self.w.error(error)
 
     def _finish_reason(self, payload: dict[str, Any]) -> None:
         reason = payload.get("finishReason")
@@ -370,11 +379,7 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         if "abort" in payload:
             w.finish(0, None, "cancelled")
-        error = error_in(payload)
-        if error is None and "errorText" in payload:
-            error = read_error(payload["errorText"], raw={"type": "error", "errorText": payload["errorText"]})
-        if error is not None:
-            w.error(error)
+        self._error_beside(payload)
 
     def _whole_text(self, kind: Kind, part: dict[str, Any]) -> None:
         w = self.w
