@@ -86,8 +86,9 @@ class AGUI(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        # The part that chunks without an id go on.
+        # The part that chunks without an id go on, and the calls in chunks that others have taken the place of.
         self._chunk: Slot | None = None
+        self._turns: dict[int, Slot] = {}
         # Messages of others than the assistant: their first event, and their text.
         self._others: dict[str, tuple[dict[str, Any], list[str]]] = {}
         # The messages that the run was given; a snapshot repeats them.
@@ -124,8 +125,13 @@ class AGUI(Dialect):
             # Another run may follow in the same stream; this one comes anew.
             self._others.clear()
             self._keys.clear()
+            self._turns.clear()
             self._chunk = None
             self.begin_again()
+        elif self.end_seen:
+            # With another run nothing is at its end any more.
+            self.end_seen = False
+            self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
         self.w.message(id=self._run)
         self._take_input(payload)
@@ -292,10 +298,10 @@ class AGUI(Dialect):
         return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
-        """More of a part; one that was never opened, or has ended, is opened."""
+        """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
         is_call = kind == "tool_call"
         slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
-        if slot is None or not slot.open:
+        if slot is None or not (slot.open or is_call):
             slot = self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
@@ -310,10 +316,15 @@ class AGUI(Dialect):
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
-        """A chunk: start, content and end in one. Without an id it goes on the last one of its kind."""
+        """
+        A chunk: start, content and end in one. Without an id it goes on the last one of its kind. Calls may take turns.
+        """
         last = self._chunk
         if last is not None and (last.kind != kind or (payload.get(field) and payload[field] != last.id)):
-            self._end_chunk()
+            if last.kind == kind == "tool_call":
+                self._turns[last.index] = last
+            else:
+                self._end_chunk()
             last = None
         if last is not None:
             payload = {**payload, field: last.id}
@@ -321,7 +332,10 @@ class AGUI(Dialect):
 
     def _end_chunk(self) -> None:
         if self._chunk is not None:
-            self.w.stop(self._chunk)
+            self._turns[self._chunk.index] = self._chunk
+            for index in sorted(self._turns):
+                self.w.stop(self._turns[index])
+            self._turns.clear()
             self._chunk = None
 
     # Snapshots, and what is carried
