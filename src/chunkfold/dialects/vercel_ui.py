@@ -104,12 +104,17 @@ class VercelUI(Dialect):
         self.w.extras(payload, _START)
 
     def _metadata(self, payload: dict[str, Any], frame: Frame) -> None:
-        """What the application says about the message, merged key by key."""
+        """What the application says about the message, merged key by key, as deep as there are objects."""
         metadata = payload.get("messageMetadata")
-        if isinstance(metadata, dict) and metadata:
-            self.w.extras(metadata, frozenset(), "metadata")
-        elif "messageMetadata" in payload:
-            self.w.extra(("metadata",), metadata)
+        if "messageMetadata" in payload:
+            self._keep(metadata, "metadata")
+
+    def _keep(self, value: Any, *path: str) -> None:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                self._keep(inner, *path, key)
+        else:
+            self.w.extra(path, value)
 
     def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
         """Where a step begins is kept by the position of its first part."""
