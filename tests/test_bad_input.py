@@ -125,6 +125,17 @@ def test_an_error_beside_what_an_event_says_is_told_in_anthropic_s_streams_too(b
     assert fold([json.dumps(response.to_native()).encode()]).error.message == "no"
 
 
+@pytest.mark.parametrize("data", [b"", b" ", b"null", b'""', b'" "', b"[]", b"{}", b"500", b'{"trace": "t"}'])
+@pytest.mark.parametrize("dialect", ["auto", "anthropic-messages"])
+def test_an_event_named_error_is_one_whatever_it_says(data, dialect):
+    named = b"event: error\ndata:" + data + b"\n\n"
+    start, stop = ({"type": "message_start", "message": {"content": [{"type": "text", "text": "Half"}]}}, {"type": "message_stop"})  # fmt: skip
+    for body, text in ((named, ""), (sse(start) + named + sse(stop), "Half")):
+        response = assert_laws(body, [body[at : at + 5] for at in range(0, len(body), 5)], dialect)
+        assert (response.error.origin, response.finish_reason, response.truncated) == ("provider", "error", False)
+        assert response.text == text
+
+
 NO = {"error": {"message": "no", "code": "E"}}
 NOT_ALL = [
     ("bedrock-converse", {"messageStart": {"role": "assistant"}, **NO}),
