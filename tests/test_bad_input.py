@@ -496,6 +496,34 @@ def test_arguments_cut_by_the_stream_or_the_token_limit_are_truncated_others_inv
     assert fold([start, chat({}, finish_reason="tool_calls")]).tool_calls[0].status == "invalid"
 
 
+GEMINI_CALL = b'data: {"candidates":[{%s"content":{"parts":[{"functionCall":{"name":"f","args":%s}}]},"finishReason":"STOP"}]}\n\n'
+CLAUDE_CALL = b'data: {"type":"content_block_start","index":0,%s"content_block":{"type":"tool_use","id":"t","name":"f","input":%s}}\n\ndata: {"type":"message_stop"}\n\n'
+
+
+@pytest.mark.parametrize("body", [GEMINI_CALL, CLAUDE_CALL], ids=["gemini", "anthropic"])
+@pytest.mark.parametrize("beside", [b"", b'"avgLogprobs":NaN,', b'"x":"\\ud83d",', b'"x":"\xff",', b'"x":1e400,'])
+def test_arguments_that_come_as_an_object_keep_their_text_whatever_stands_beside_them(body, beside):
+    text = '{"p": 1.10, "n": 0.12345678901234567890, "p": 12345678901234567890.5}'
+    (made,) = fold([body % (beside, text.encode())]).tool_calls
+    assert (made.status, made.raw_arguments) == ("complete", text)
+
+
+@pytest.mark.parametrize("body", [GEMINI_CALL, CLAUDE_CALL], ids=["gemini", "anthropic"])
+@pytest.mark.parametrize("text", ['{"pay": NaN}', '{"pay": [-Infinity]}'])
+def test_arguments_that_come_as_an_object_that_is_no_json_are_not_made_one(body, text):
+    """Python's and JavaScript's words for what is no number: as texts or as nulls they would be run."""
+    (made,) = fold([body % (b"", text.encode())]).tool_calls
+    assert (made.status, made.raw_arguments) == ("invalid", text)
+
+
+def test_a_decoded_payload_whose_arguments_hold_no_number_is_not_made_one_with_a_null():
+    call = {"functionCall": {"name": "f", "args": {"pay": float("nan")}}}
+    folder = Folder("gemini")
+    folder.feed({"candidates": [{"content": {"parts": [call]}, "finishReason": "STOP"}]})
+    (made,) = folder.close().tool_calls
+    assert (made.status, made.raw_arguments) == ("invalid", '{"pay":NaN}')
+
+
 @pytest.mark.parametrize(
     "raw", [b"NaN", b"1e400", b"-1e400", b"1" * 5000, b'"\\ud800"', b'{"a":1,"a":2}', b"[NaN, Infinity]"]
 )
