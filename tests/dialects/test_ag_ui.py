@@ -59,7 +59,9 @@ def test_another_run_that_is_cut_is_truncated():
     other = [{**START, "runId": "r2"}, {**TEXT, "messageId": "n", "delta": " there"}]
     cut = folded(START, TEXT, END, *other)
     assert (cut.text, cut.finish_reason, cut.truncated, cut.ended) == ("Hi there", None, True, "eof")
+    assert "outcome" not in cut.to_native()
     whole = folded(START, TEXT, END, *other, {**END, "runId": "r2"})
     assert (whole.text, whole.finish_reason, whole.truncated, whole.ended) == ("Hi there", "stop", False, "clean")
+    assert whole.to_native()["outcome"] is None
     failed = folded(START, TEXT, END, *other, {"type": "RUN_ERROR", "message": "no"})
     assert (failed.text, failed.finish_reason, failed.error.message) == ("Hi there", "error", "no")
