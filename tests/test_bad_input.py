@@ -496,11 +496,19 @@ def test_arguments_cut_by_the_stream_or_the_token_limit_are_truncated_others_inv
     assert fold([start, chat({}, finish_reason="tool_calls")]).tool_calls[0].status == "invalid"
 
 
-GEMINI_CALL = b'data: {"candidates":[{%s"content":{"parts":[{"functionCall":{"name":"f","args":%s}}]},"finishReason":"STOP"}]}\n\n'
-CLAUDE_CALL = b'data: {"type":"content_block_start","index":0,%s"content_block":{"type":"tool_use","id":"t","name":"f","input":%s}}\n\ndata: {"type":"message_stop"}\n\n'
+# Calls whose arguments come as an object, with something beside them in the same payload.
+OBJECTS = {
+    "gemini": b'data: {"candidates":[{%s"content":{"parts":[{"functionCall":{"name":"f","args":%s}}]},"finishReason":"STOP"}]}\n\n',
+    "anthropic-start": b'data: {"type":"content_block_start","index":0,%s"content_block":{"type":"tool_use","name":"f","input":%s}}\n\ndata: {"type":"message_stop"}\n\n',
+    "anthropic-delta": b'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}\n\ndata: {"type":"content_block_delta","index":0,%s"delta":{"type":"input_json_delta","partial_json":%s}}\n\ndata: {"type":"message_stop"}\n\n',
+    "converse-start": b'data: {"contentBlockStart":{%s"start":{"toolUse":{"name":"f","input":%s}}}}\n\ndata: {"messageStop":{"stopReason":"tool_use"}}\n\n',
+    "converse-delta": b'event: contentBlockStart\ndata: {"start":{"toolUse":{"name":"f"}}}\n\nevent: contentBlockDelta\ndata: {%s"delta":{"toolUse":{"input":%s}}}\n\nevent: messageStop\ndata: {"stopReason":"tool_use"}\n\n',
+    "ag-ui": b'data: {"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"}\n\ndata: {"type":"TOOL_CALL_ARGS","toolCallId":"a",%s"delta":%s}\n\ndata: {"type":"RUN_FINISHED"}\n\n',
+    "vercel-ui": b'data: {"type":"tool-input-available","toolCallId":"a","toolName":"f",%s"input":%s}\n\ndata: {"type":"finish"}\n\n',
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [GEMINI_CALL, CLAUDE_CALL], ids=["gemini", "anthropic"])
+@pytest.mark.parametrize("body", OBJECTS.values(), ids=OBJECTS)
 @pytest.mark.parametrize("beside", [b"", b'"avgLogprobs":NaN,', b'"x":"\\ud83d",', b'"x":"\xff",', b'"x":1e400,'])
 def test_arguments_that_come_as_an_object_keep_their_text_whatever_stands_beside_them(body, beside):
     text = '{"p": 1.10, "n": 0.12345678901234567890, "p": 12345678901234567890.5}'
@@ -508,7 +516,7 @@ def test_arguments_that_come_as_an_object_keep_their_text_whatever_stands_beside
     assert (made.status, made.raw_arguments) == ("complete", text)
 
 
-@pytest.mark.parametrize("body", [GEMINI_CALL, CLAUDE_CALL], ids=["gemini", "anthropic"])
+@pytest.mark.parametrize("body", OBJECTS.values(), ids=OBJECTS)
 @pytest.mark.parametrize("text", ['{"pay": NaN}', '{"pay": [-Infinity]}'])
 def test_arguments_that_come_as_an_object_that_is_no_json_are_not_made_one(body, text):
     """Python's and JavaScript's words for what is no number: as texts or as nulls they would be run."""

@@ -110,6 +110,8 @@ class AGUI(Dialect):
         if handler is not None:
             if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
                 self._end_chunk()
+            if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
+                payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
             handler(self, payload, frame)
         else:
             self.strange(payload, frame, word(kind, frame.event))

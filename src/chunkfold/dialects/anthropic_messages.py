@@ -187,6 +187,9 @@ class AnthropicMessages(Dialect):
 
     def _block_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         delta = payload.get("delta")
+        if isinstance(delta, dict) and not isinstance(delta.get("partial_json") or "", str):
+            # Some servers send an object.
+            delta = {**delta, "partial_json": json_text(delta["partial_json"], frame.data, "delta", "partial_json")}
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
         handler = DELTAS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
