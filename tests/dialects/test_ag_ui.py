@@ -65,3 +65,19 @@ def test_another_run_that_is_cut_is_truncated():
     assert whole.to_native()["outcome"] is None
     failed = folded(START, TEXT, END, *other, {"type": "RUN_ERROR", "message": "no"})
     assert (failed.text, failed.finish_reason, failed.error.message) == ("Hi there", "error", "no")
+
+
+def test_starts_and_ends_may_have_a_piece():
+    response = folded(
+        START,
+        {"type": "REASONING_MESSAGE_START", "messageId": "g", "delta": "H"},
+        {"type": "REASONING_MESSAGE_END", "messageId": "g", "delta": "m"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "delta": "H"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "m", "delta": "i"},
+        {"type": "TOOL_CALL_START", "toolCallId": "a", "delta": '{"x":'},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "a", "toolCallName": "f"},
+        {"type": "TOOL_CALL_END", "toolCallId": "a", "delta": "1}"},
+        END,
+    )
+    assert (response.reasoning, response.text, len(response.parts)) == ("Hm", "Hi", 3)
+    assert calls_of(response) == BOTH[:1]

@@ -189,7 +189,7 @@ class AGUI(Dialect):
         if role and role != "assistant":
             self._others[_key(payload.get("messageId"))] = (payload, [])
         else:
-            self._open("text", payload)
+            self._start("text", payload)
 
     def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
         other = self._others.get(_key(payload.get("messageId")))
@@ -218,7 +218,7 @@ class AGUI(Dialect):
             self._chunk_of("text", payload, "messageId")
 
     def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("reasoning", payload)
+        self._start("reasoning", payload)
 
     def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
         self._piece("reasoning", payload)
@@ -251,7 +251,7 @@ class AGUI(Dialect):
     # Calls and their results
 
     def _call_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("tool_call", payload)
+        self._start("tool_call", payload)
 
     def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
         self._piece("tool_call", payload)
@@ -281,6 +281,10 @@ class AGUI(Dialect):
 
     # Parts by their ids
 
+    def _start(self, kind: Kind, payload: dict[str, Any]) -> None:
+        """A start, which may have the first piece."""
+        self.w.delta(self._open(kind, payload), payload.get("delta"))
+
     def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """Open a part, or go on with one of the same id that is open and still has no text."""
         w = self.w
@@ -307,6 +311,8 @@ class AGUI(Dialect):
             slot = self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            if is_call and slot.name is None:
+                self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
         return slot
 
@@ -314,7 +320,8 @@ class AGUI(Dialect):
         is_call = kind == "tool_call"
         slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
         if slot is not None:
-            self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            if slot.open:
+                self._piece(kind, payload)
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:

@@ -92,6 +92,7 @@ class GeminiInteractions(Dialect):
                 self._last = payload["index"]
             self._is_streamed = True
             handler(self, payload, frame)
+            w.usage(payload.get("usage"), interactions_usage)
             metadata = payload.get("metadata")
             if isinstance(metadata, dict):
                 w.usage(metadata.get("total_usage"), interactions_usage)
@@ -127,7 +128,9 @@ class GeminiInteractions(Dialect):
         self._interaction(interaction, frame, "interaction")
         name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
         status = interaction.get("status") if isinstance(interaction, dict) else None
-        if not status and (name in _CLOSING or not self.w.finished):
+        if not status and payload.get("status"):
+            self._finish(payload["status"])
+        elif not status and (name in _CLOSING or not self.w.finished):
             self._finish("completed" if name == "complete" else name)
         self.end_seen = True
 
@@ -268,7 +271,6 @@ class GeminiInteractions(Dialect):
 
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         self._stop(self._last)
-        self.w.usage(payload.get("usage"), interactions_usage)
         if payload.get("step_usage"):
             self.w.extra(("steps", self._last, "usage"), payload["step_usage"])
 

@@ -193,7 +193,9 @@ class VercelUI(Dialect):
         before = w.slot(0, (kind, _key(id_)))
         if before is not None:
             w.stop(before)
-        return w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
+        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
+        w.delta(slot, payload.get("delta"))
+        return slot
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
@@ -204,16 +206,18 @@ class VercelUI(Dialect):
             payload = {**others, "delta": payload.get(said)}
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is None or not slot.open:
-            slot = self._open(kind, payload)
+            self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _PIECE))
-        self.w.delta(slot, payload.get("delta"))
+            self.w.delta(slot, payload.get("delta"))
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
             self.w.update(slot, extra=_rest(payload, _PIECE))
+            if slot.open:
+                self.w.delta(slot, payload.get("delta"))
             self.w.stop(slot)
 
     # Tools
@@ -237,7 +241,12 @@ class VercelUI(Dialect):
         return slot
 
     def _input_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._call(payload)
+        """The start may have the first piece, or the whole input if no pieces follow."""
+        slot = self._call(payload)
+        if payload.get("inputTextDelta"):
+            self._input_delta(payload, frame)
+        elif payload.get("input") and not slot.has_text:
+            slot.start_input = json_text(payload["input"], frame.data, "input")
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
