@@ -108,6 +108,69 @@ def test_an_error_and_what_stood_beside_it_are_both_kept():
     assert "hello" in response.parts[0].payload
 
 
+@pytest.mark.parametrize("beside", [{"error": {"type": "api_error", "message": "no"}}, {"error": "no"}, {"base_resp": {"status_code": 1027, "status_msg": "no"}}])  # fmt: skip
+@pytest.mark.parametrize("place", ["start", "message", "delta", "in the delta", "stop"])
+def test_an_error_beside_what_an_event_says_is_told_in_anthropic_s_streams_too(beside, place):
+    start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "Half"}]}}  # fmt: skip
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
+    stop = {"type": "message_stop"}
+    {"start": start, "message": start["message"], "delta": delta, "in the delta": delta["delta"], "stop": stop}[
+        place
+    ].update(beside)
+    body = b"".join(map(sse, (start, delta, stop)))
+    response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
+    assert response.error.message == "no"
+    assert (response.finish_reason, response.native_finish_reason) == ("error", "end_turn")
+    assert (response.text, response.usage.output_tokens) == ("Half", 2)
+    assert fold([json.dumps(response.to_native()).encode()]).error.message == "no"
+
+
+@pytest.mark.parametrize("data", [b"", b" ", b"null", b'""', b'" "', b"[]", b"{}", b"500", b'{"trace": "t"}'])
+@pytest.mark.parametrize("dialect", ["auto", "anthropic-messages"])
+def test_an_event_named_error_is_one_whatever_it_says(data, dialect):
+    named = b"event: error\ndata:" + data + b"\n\n"
+    start, stop = ({"type": "message_start", "message": {"content": [{"type": "text", "text": "Half"}]}}, {"type": "message_stop"})  # fmt: skip
+    for body, text in ((named, ""), (sse(start) + named + sse(stop), "Half")):
+        response = assert_laws(body, [body[at : at + 5] for at in range(0, len(body), 5)], dialect)
+        assert (response.error.origin, response.finish_reason, response.truncated) == ("provider", "error", False)
+        assert response.text == text
+
+
+NO = {"error": {"message": "no", "code": "E"}}
+NOT_ALL = [
+    ("bedrock-converse", {"messageStart": {"role": "assistant"}, **NO}),
+    ("bedrock-converse", {"contentBlockDelta": {"delta": {"text": "a"}}, "internalServerException": {"message": "no"}}),
+    ("bedrock-invoke", {"outputText": "a", "index": 0, "inputTextTokenCount": 1, **NO}),
+    ("bedrock-invoke", {"generation": "a", "prompt_token_count": 1, "stop_reason": None, **NO}),
+    ("gemini-interactions", {"event_type": "interaction.status_update", "status": "failed", **NO}),
+    ("gemini-interactions", {"event_type": "step.stop", "index": 0, **NO}),
+    ("vercel-ui", {"type": "finish-step"}, {"type": "finish", "finishReason": "error", **NO}),
+    ("vercel-ui", {"type": "finish-step"}, {"type": "finish", "finishReason": "error", "errorText": "no"}),
+    ("ag-ui", {"type": "RUN_FINISHED", "runId": "r", **NO}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", *"ab"), [(*case, {})[:3] for case in NOT_ALL])
+def test_an_error_beside_what_a_payload_says_is_told_in_the_other_dialects_too(dialect, a, b):
+    body = sse(a) + (sse(b) if b else b"")
+    response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
+    assert (response.dialect, response.error.message) == (dialect, "no")
+    assert (response.finish_reason, response.truncated) == ("error", False)
+    assert fold([json.dumps(response.to_native()).encode()], dialect).error.message == "no"
+
+
+def test_an_error_event_of_bedrock_s_names_in_text_is_told_too():
+    body = b'event: messageStop\ndata: {"stopReason": "end_turn", "error": {"message": "no"}}\n\n'
+    assert fold([body]).error.message == "no"
+
+
+def test_a_status_of_success_beside_what_an_event_says_is_no_error():
+    body = sse({"type": "message_start", "message": {"id": "m", "content": [], "error": None}, "error": {}}) + sse(
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "base_resp": {"status_code": 0}}
+    )
+    assert fold([body]).error is None
+
+
 # Cut and spoiled streams
 
 LONG = (
@@ -431,6 +494,42 @@ def test_arguments_cut_by_the_stream_or_the_token_limit_are_truncated_others_inv
     assert fold([start]).tool_calls[0].status == "truncated"
     assert fold([start, chat({}, finish_reason="length")]).tool_calls[0].status == "truncated"
     assert fold([start, chat({}, finish_reason="tool_calls")]).tool_calls[0].status == "invalid"
+
+
+# Calls whose arguments come as an object, with something beside them in the same payload.
+OBJECTS = {
+    "gemini": b'data: {"candidates":[{%s"content":{"parts":[{"functionCall":{"name":"f","args":%s}}]},"finishReason":"STOP"}]}\n\n',
+    "anthropic-start": b'data: {"type":"content_block_start","index":0,%s"content_block":{"type":"tool_use","name":"f","input":%s}}\n\ndata: {"type":"message_stop"}\n\n',
+    "anthropic-delta": b'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}\n\ndata: {"type":"content_block_delta","index":0,%s"delta":{"type":"input_json_delta","partial_json":%s}}\n\ndata: {"type":"message_stop"}\n\n',
+    "converse-start": b'data: {"contentBlockStart":{%s"start":{"toolUse":{"name":"f","input":%s}}}}\n\ndata: {"messageStop":{"stopReason":"tool_use"}}\n\n',
+    "converse-delta": b'event: contentBlockStart\ndata: {"start":{"toolUse":{"name":"f"}}}\n\nevent: contentBlockDelta\ndata: {%s"delta":{"toolUse":{"input":%s}}}\n\nevent: messageStop\ndata: {"stopReason":"tool_use"}\n\n',
+    "ag-ui": b'data: {"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"}\n\ndata: {"type":"TOOL_CALL_ARGS","toolCallId":"a",%s"delta":%s}\n\ndata: {"type":"RUN_FINISHED"}\n\n',
+    "vercel-ui": b'data: {"type":"tool-input-available","toolCallId":"a","toolName":"f",%s"input":%s}\n\ndata: {"type":"finish"}\n\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", OBJECTS.values(), ids=OBJECTS)
+@pytest.mark.parametrize("beside", [b"", b'"avgLogprobs":NaN,', b'"x":"\\ud83d",', b'"x":"\xff",', b'"x":1e400,'])
+def test_arguments_that_come_as_an_object_keep_their_text_whatever_stands_beside_them(body, beside):
+    text = '{"p": 1.10, "n": 0.12345678901234567890, "p": 12345678901234567890.5}'
+    (made,) = fold([body % (beside, text.encode())]).tool_calls
+    assert (made.status, made.raw_arguments) == ("complete", text)
+
+
+@pytest.mark.parametrize("body", OBJECTS.values(), ids=OBJECTS)
+@pytest.mark.parametrize("text", ['{"pay": NaN}', '{"pay": [-Infinity]}'])
+def test_arguments_that_come_as_an_object_that_is_no_json_are_not_made_one(body, text):
+    """Python's and JavaScript's words for what is no number: as texts or as nulls they would be run."""
+    (made,) = fold([body % (b"", text.encode())]).tool_calls
+    assert (made.status, made.raw_arguments) == ("invalid", text)
+
+
+def test_a_decoded_payload_whose_arguments_hold_no_number_is_not_made_one_with_a_null():
+    call = {"functionCall": {"name": "f", "args": {"pay": float("nan")}}}
+    folder = Folder("gemini")
+    folder.feed({"candidates": [{"content": {"parts": [call]}, "finishReason": "STOP"}]})
+    (made,) = folder.close().tool_calls
+    assert (made.status, made.raw_arguments) == ("invalid", '{"pay":NaN}')
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,38 @@ def test_the_exact_text_at_a_path():
     assert _json.raw_at(b"{broken", "a") is None
 
 
+@pytest.mark.parametrize(
+    "beside", [b"NaN", b'"\\ud800"', b'"\xff"', b"1e400", b"9" * 5000, b'"a\tb"', b'"\xe2\x82\xac"']
+)
+def test_the_exact_text_at_a_path_of_what_is_read_leniently(beside):
+    document = b' {"x" : ' + beside + b', "a": [[], {"b": 0}, {"b": {"\\u0063": 1.10 , "c": 1.20}, "b": 2.0 }]} '
+    assert _json.exact_at(document, "a", 2, "b") == "2.0"
+    assert _json.exact_at(document, "a", 1) == '{"b": 0}'
+    assert _json.exact_at(document, "a", 0) == "[]"
+    for path in (("y",), ("a", 3), ("a", "b"), ("a", 0, 0), ("x", 0), ("a", 2, "b", "c")):
+        assert _json.exact_at(document, *path) is None
+    assert _json.exact_at(document[:-4], "a", 1) is None
+    assert _json.exact_at(document * 2, "a", 1) is None
+    assert _json.exact_at(document + b"data: [DONE]", "a", 1) is None
+
+
+def test_what_is_no_json_keeps_its_exact_text_unless_nothing_but_escapes_are_missing():
+    document = (
+        b'{"a": {"n": NaN}, "b": {"n": "a\tb"}, "c": {"n": "\\ud83d", "m": 1.10}, "d": {"n": "\t", "m": Infinity}}'
+    )
+    assert _json.exact_at(document, "a") == '{"n": NaN}'
+    assert _json.exact_at(document, "b") is None
+    assert _json.exact_at(document, "c") == '{"n": "\\ud83d", "m": 1.10}'
+    assert _json.exact_at(document, "d") == '{"n": "\t", "m": Infinity}'
+
+
+def test_what_is_no_number_keeps_its_word_where_it_must_not_become_a_null():
+    inf = float("inf")
+    value = {"a": [float("nan"), (inf, -inf)], "b": None, "c": "null", "d": "\ud800"}
+    assert _json.encode_exactly(value) == '{"a":[NaN,[Infinity,-Infinity]],"b":null,"c":"null","d":"\\ud800"}'
+    assert _json.encode_exactly({"a": None, "b": 1.5}) == '{"a":null,"b":1.5}'
+
+
 @pytest.mark.parametrize("text", ['{"a": 1.10, "a": 2}', " {} ", '{\n"a":\r\n1}', "", '{"a":"\ud83d"}'])
 def test_verbatim_text_is_one_line_of_the_same_json(text):
     written = _json.encode({"arguments": _json.verbatim(text)})

@@ -20,6 +20,7 @@ LAYERS = {
         "_version",
         "_wording",
         "_json",
+        "_connections",
         "_at_exit",
         "errors",
         "_json_numbers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import http.client
 import types
 
 import msgspec
@@ -171,6 +172,34 @@ def test_an_exception_of_an_sdk_tells_what_the_provider_said(exception, kind, re
     assert (response.error.type, response.error.retryable) == (kind, retryable)
     assert response.error.message == ("failed" if kind == "Failure" else "m")
     assert (response.error.origin, response.error.exception) == ("transport", exception)
+
+
+def remote_protocol_error():
+    """As httpx has it: no `OSError`."""
+    transport = type("TransportError", (Exception,), {})
+    return type("RemoteProtocolError", (transport,), {})("peer closed connection")
+
+
+@pytest.mark.parametrize(
+    ("exception", "retryable"),
+    [
+        (remote_protocol_error(), True),
+        (http.client.IncompleteRead(b"x"), True),
+        (ConnectionResetError("reset"), True),
+        (TimeoutError(), True),
+        (EOFError(), True),
+        (PermissionError("no"), False),
+        (ValueError("no"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_connection_that_broke_off_is_worth_another_attempt_whatever_client_says_so(exception, retryable):
+    def source():
+        yield chunk({"content": "a"})
+        raise exception
+
+    error = chunkfold.fold(source()).error
+    assert (error.origin, error.type, error.retryable) == ("transport", type(exception).__name__, retryable)
 
 
 def test_an_exception_without_a_body_tells_nothing():

@@ -505,6 +505,9 @@ class Decoder:
             templates.catch_up()
         if data[:1] != b"{":
             if not data or data.isspace():
+                if frame.event == "error" and not frame.cut:
+                    self._hand_on(None, frame)
+                    templates.clear()
                 return
             plain = unwrapped(data)
             if plain.lstrip().startswith(b"[DONE]"):

@@ -324,10 +324,12 @@ def transport_error(exception: Exception) -> StreamError:
 
         said = (error_in(body) if "error" in body else None) or read_error(body, raw=body)
         return msgspec.structs.replace(said, origin="transport", exception=exception)
+    from chunkfold._connections import is_passing
+
     return StreamError(
         type=type(exception).__name__,
         message=str(exception) or None,
-        retryable=isinstance(exception, (OSError, EOFError, TimeoutError)),
+        retryable=is_passing(exception),
         origin="transport",
         exception=exception,
     )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NotJSON", "TooDeep", "decode", "encode", "is_deeper", "is_object", "parse_arguments", "raw_at", "raw_items_at",
-    "verbatim",
+    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "is_deeper", "is_object",
+    "parse_arguments", "raw_at", "raw_items_at", "verbatim",
 ]  # fmt: skip
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
@@ -250,13 +250,33 @@ def encode(value: Any) -> str:
         return "".join(_written(value))
 
 
+def encode_exactly(value: Any) -> str:
+    """As `encode`, but what is no number keeps its word (`NaN`), so that nobody takes it for a `null`."""
+    text = encode(value)
+    return text if "null" not in text or _is_finite(value) else "".join(_written(value, _word))
+
+
+def _is_finite(value: Any) -> bool:
+    """True if there is no infinity in *value*, and nothing that is no number."""
+    left: list[Any] = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, float) and item - item != 0:
+            return False
+        if isinstance(item, Mapping):
+            left += item.values()
+        elif isinstance(item, (list, tuple)):
+            left += item
+    return True
+
+
 class _Token(str):
     """JSON text between values."""
 
     __slots__ = ()
 
 
-def _written(value: Any) -> Iterator[str]:
+def _written(value: Any, scalar: Callable[[Any], str] | None = None) -> Iterator[str]:
     """
     JSON text in pieces, for what `msgspec` refuses: halves of surrogate pairs, integers of thousands of digits, any
     depth, objects of all kinds.
@@ -279,7 +299,14 @@ def _written(value: Any) -> Iterator[str]:
         elif isinstance(item, msgspec.Struct):
             left.append(msgspec.structs.asdict(item))
         else:
-            yield _scalar(item)
+            yield (scalar or _scalar)(item)
+
+
+def _word(value: Any) -> str:
+    """A scalar as Python and JavaScript write it, which for what is no number is no JSON."""
+    import json
+
+    return json.dumps(value) if isinstance(value, float) else _scalar(value)
 
 
 def _scalar(value: Any) -> str:
@@ -311,6 +338,83 @@ def raw_at(data: bytes, *path: str | int) -> str | None:
         return str(_inner(data, path), "utf-8")
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
         return None
+
+
+def exact_at(data: bytes, *path: str | int) -> str | None:
+    """
+    As `raw_at`, also of documents that are only leniently read: for half of a character, say, or a `NaN`, which need
+    not be in the text that is asked for.
+
+    `None` also if it has bare control characters and nothing else is wrong: they can be written as they should be.
+    """
+    try:
+        return str(_inner(data, path), "utf-8")
+    except (KeyError, IndexError, RecursionError):
+        return None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = data.decode(errors="replace")
+    try:
+        at = _first(text, 0)
+        if text[_end_of(text, at) :].strip(" \t\r\n"):
+            return None  # several documents: nobody says which one is meant
+        for step in path:
+            at = _place_of(step, text, at)
+        found = text[at : _end_of(text, at)]
+    except (ValueError, LookupError, RecursionError):
+        return None
+    return None if _is_bare(found) else found
+
+
+def _end_of(text: str, at: int) -> int:
+    """Where the value ends that begins at *at*. Numbers are not made: they may be of any length."""
+    import json
+
+    return json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode(text, at)[1]
+
+
+def _place_of(step: str | int, text: str, at: int) -> int:
+    """Where the value at *step* begins, of the object or array that begins at *at*. Of equal keys the last counts."""
+    import json
+
+    if text[at] != ("{" if isinstance(step, str) else "["):
+        raise LookupError(step)
+    found, number, at = -1, 0, _first(text, at + 1)
+    while text[at] not in "}]":
+        key: Any = number
+        if isinstance(step, str):
+            key, at = json.JSONDecoder(strict=False).raw_decode(text, at)
+            at = _first(text, _first(text, at) + 1)
+        if key == step:
+            found = at
+        at = _first(text, _end_of(text, at))
+        if text[at] == ",":
+            at = _first(text, at + 1)
+        number += 1
+    if found < 0:
+        raise LookupError(step)
+    return found
+
+
+def _first(text: str, at: int) -> int:
+    """The place of the first character from *at* on that is not blank."""
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _is_bare(text: str) -> bool:
+    """True if JSON text has control characters in strings that should have been escaped, and nothing else is wrong."""
+    import json
+
+    try:
+        parse_arguments(text, None)
+    except ValueError:
+        try:
+            json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_int=str).decode(text)
+        except ValueError:
+            return False
+        return True
+    return False
 
 
 def raw_items_at(data: bytes, *path: str | int) -> list[msgspec.Raw]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json, dialects
 from chunkfold._wording import described
-from chunkfold.dialects._errors import error_body, error_in, read_error
-from chunkfold.dialects._words import is_ping
+from chunkfold.dialects._errors import error_body, error_event, error_in, read_error
+from chunkfold.dialects._words import is_blank, is_ping
 from chunkfold.events import ErrorEvent
 from chunkfold.framing import Frame
 from chunkfold.response import StreamError
@@ -77,15 +77,16 @@ class Payloads:
                 self._object(payload, frame)
             except RecursionError:
                 self.too_deep()
-        elif isinstance(payload, list):
+        elif isinstance(payload, list) and payload:
             for item in payload:
                 self.take(item, frame)
-        elif frame.event == "error" and isinstance(payload, str) and payload.strip():
-            # A sentence is the body of an error also where it is written as JSON.
-            self._writer.error(read_error(payload, raw=None))
+        elif frame.event == "error":
+            # An error by its name, whatever it says. A sentence is its body also where it is written as JSON.
+            is_said = not is_blank(payload) and not (isinstance(payload, str) and payload.isspace())
+            self._writer.error(read_error(payload if is_said else None, raw=None))
         elif is_ping(frame.event):
             self._writer.ping()
-        elif payload is not None:
+        elif payload is not None and payload != []:
             self.noise = True
             self._writer.diagnose("payload_not_object", f"{described(payload)} where an object was expected")
 
@@ -139,6 +140,8 @@ class Payloads:
             self._begin(payload, frame)
             return
         error = error_in(payload)
+        if error is None and frame.event == "error":
+            error = error_event(payload)
         if error is not None:
             self._writer.error(error)
         elif not payload or is_ping(payload.get("type"), frame.event):

@@ -26,6 +26,8 @@ BODIES = [
     ({"errors": {"message": "m"}}, (None, None, None, False)),
     ({"error": True, "message": "m", "code": 503}, (None, 503, 503, True)),
     ({"__type": "ThrottlingException", "message": "m"}, ("ThrottlingException", None, 429, True)),
+    ({"__type": "com.amazon.coral.service#ThrottlingException", "message": "m"},
+     ("ThrottlingException", None, 429, True)),
     ({"error": ["m"]}, (None, None, None, False)),
 ]  # fmt: skip
 

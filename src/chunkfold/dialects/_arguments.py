@@ -21,7 +21,7 @@ def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return (_json.raw_at(data, *path) if data else None) or _json.encode(value)
+    return (_json.exact_at(data, *path) if data else None) or _json.encode_exactly(value)
 
 
 class ObjectScanner:

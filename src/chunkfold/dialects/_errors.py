@@ -85,7 +85,8 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     status_word = _text(error.get("status"))
     if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
         status_word = None
-    types = [_text(error.get(key)) for key in ("type", "__type", "errorType", "error_type")]
+    types = [_text(error.get("type")), _shape(error.get("__type"))]
+    types += [_text(error.get(key)) for key in ("errorType", "error_type")]
     kind = types[0] or status_word or next(filter(None, types), None) or type_
     code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
     metadata = error.get("metadata")
@@ -100,6 +101,11 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         retry_after=_retry_after(error),
         raw=raw,
     )
+
+
+def _shape(name: Any) -> str | None:
+    """The name of AWS's exception, behind the namespace that some of its services write."""
+    return _text(name.rpartition("#")[2]) if isinstance(name, str) else None
 
 
 # How often an error is looked for in another.

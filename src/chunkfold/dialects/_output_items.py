@@ -76,7 +76,7 @@ def input_text(field: str, value: Any, data: bytes, *path: str) -> str:
     """The argument text of an input: text and objects as they are, else an object with the field in it."""
     if isinstance(value, str) and field not in ("code", "queries"):
         return value
-    text = (_json.raw_at(data, *path, field) if data else None) or _json.encode(value)
+    text = (_json.exact_at(data, *path, field) if data else None) or _json.encode_exactly(value)
     return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
 
 

@@ -86,8 +86,9 @@ class AGUI(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        # The part that chunks without an id go on.
+        # The part that chunks without an id go on, and the calls in chunks that others have taken the place of.
         self._chunk: Slot | None = None
+        self._turns: dict[int, Slot] = {}
         # Messages of others than the assistant: their first event, and their text.
         self._others: dict[str, tuple[dict[str, Any], list[str]]] = {}
         # The messages that the run was given; a snapshot repeats them.
@@ -109,6 +110,8 @@ class AGUI(Dialect):
         if handler is not None:
             if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
                 self._end_chunk()
+            if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
+                payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
             handler(self, payload, frame)
         else:
             self.strange(payload, frame, word(kind, frame.event))
@@ -124,8 +127,13 @@ class AGUI(Dialect):
             # Another run may follow in the same stream; this one comes anew.
             self._others.clear()
             self._keys.clear()
+            self._turns.clear()
             self._chunk = None
             self.begin_again()
+        elif self.end_seen:
+            # With another run nothing is at its end any more.
+            self.end_seen = False
+            self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
         self.w.message(id=self._run)
         self._take_input(payload)
@@ -142,6 +150,13 @@ class AGUI(Dialect):
         self._usage(payload)
         self._outcome(payload.get("outcome"))
         self.w.extras(payload, _RUN)
+        self._error_beside(payload)
+
+    def _error_beside(self, payload: dict[str, Any]) -> None:
+        """A run that finishes, or is given whole, may have its error beside its outcome."""
+        error = error_in(payload)
+        if error is not None:
+            self.w.error(error)
 
     def _outcome(self, outcome: Any) -> None:
         """The body has an outcome, if only `null`, where the run has finished."""
@@ -174,7 +189,7 @@ class AGUI(Dialect):
         if role and role != "assistant":
             self._others[_key(payload.get("messageId"))] = (payload, [])
         else:
-            self._open("text", payload)
+            self._start("text", payload)
 
     def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
         other = self._others.get(_key(payload.get("messageId")))
@@ -203,7 +218,7 @@ class AGUI(Dialect):
             self._chunk_of("text", payload, "messageId")
 
     def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("reasoning", payload)
+        self._start("reasoning", payload)
 
     def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
         self._piece("reasoning", payload)
@@ -236,7 +251,7 @@ class AGUI(Dialect):
     # Calls and their results
 
     def _call_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("tool_call", payload)
+        self._start("tool_call", payload)
 
     def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
         self._piece("tool_call", payload)
@@ -266,6 +281,10 @@ class AGUI(Dialect):
 
     # Parts by their ids
 
+    def _start(self, kind: Kind, payload: dict[str, Any]) -> None:
+        """A start, which may have the first piece."""
+        self.w.delta(self._open(kind, payload), payload.get("delta"))
+
     def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """Open a part, or go on with one of the same id that is open and still has no text."""
         w = self.w
@@ -285,13 +304,15 @@ class AGUI(Dialect):
         return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
-        """More of a part; one that was never opened, or has ended, is opened."""
+        """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
         is_call = kind == "tool_call"
         slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
-        if slot is None or not slot.open:
+        if slot is None or not (slot.open or is_call):
             slot = self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            if is_call and slot.name is None:
+                self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
         return slot
 
@@ -299,14 +320,20 @@ class AGUI(Dialect):
         is_call = kind == "tool_call"
         slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
         if slot is not None:
-            self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            if slot.open:
+                self._piece(kind, payload)
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
-        """A chunk: start, content and end in one. Without an id it goes on the last one of its kind."""
+        """
+        A chunk: start, content and end in one. Without an id it goes on the last one of its kind. Calls may take turns.
+        """
         last = self._chunk
         if last is not None and (last.kind != kind or (payload.get(field) and payload[field] != last.id)):
-            self._end_chunk()
+            if last.kind == kind == "tool_call":
+                self._turns[last.index] = last
+            else:
+                self._end_chunk()
             last = None
         if last is not None:
             payload = {**payload, field: last.id}
@@ -314,7 +341,10 @@ class AGUI(Dialect):
 
     def _end_chunk(self) -> None:
         if self._chunk is not None:
-            self.w.stop(self._chunk)
+            self._turns[self._chunk.index] = self._chunk
+            for index in sorted(self._turns):
+                self.w.stop(self._turns[index])
+            self._turns.clear()
             self._chunk = None
 
     # Snapshots, and what is carried
@@ -427,9 +457,7 @@ class AGUI(Dialect):
                 whole(self, message) if whole is not None else w.unknown("message", message)
         if "outcome" in payload:
             self._outcome(payload["outcome"])
-        error = error_in(payload)
-        if error is not None:
-            w.error(error)
+        self._error_beside(payload)
 
     def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
         w = self.w

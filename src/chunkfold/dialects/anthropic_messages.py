@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_event, read_error
+from chunkfold.dialects._errors import error_event, error_in
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, is_blank, telling, word
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
-_START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created", "error"})
+_START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created"})
 _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
-_ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "error", "stop_reason"})
+_ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
+_ERROR = frozenset({"error"})
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
 _KINDS: dict[str, Kind] = {
@@ -78,7 +79,9 @@ class AnthropicMessages(Dialect):
                     # That of the end; some servers have it in `message_stop`.
                     self.w.usage(payload["usage"], anthropic_usage)
                 if payload.keys() - _ENVELOPE:
-                    self.w.extras(payload, _ENVELOPE)
+                    if kind != "error":
+                        self._tell_error(payload, _ENVELOPE)
+                    self.w.extras(payload, _ENVELOPE | _ERROR)
         else:
             # Not named like a block of that type, which has its place in the content.
             self.strange(payload, frame, f"event.{word(kind, frame.event)}")
@@ -99,9 +102,6 @@ class AnthropicMessages(Dialect):
         self._take_message(payload, frame)
         if "role" in payload:
             self.w.extra(("role",), payload["role"])
-        if payload.get("error"):
-            # As we write a message that broke off.
-            self.w.error(read_error(payload["error"], raw={"error": payload["error"]}))
         self.end_seen = True
 
     def _take_message(self, message: dict[str, Any], frame: Frame, *path: str) -> None:
@@ -119,9 +119,16 @@ class AnthropicMessages(Dialect):
         for place, block in w.objects("content", content):
             self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
-        w.extras(message, _START)
+        w.extras(message, _START | _ERROR)
         w.blanks(message, _NESTED)
         w.finish(0, message.get("stop_reason"))
+        self._tell_error(message, _START)  # also as we write a message that broke off
+
+    def _tell_error(self, holder: dict[str, Any], known: frozenset[str]) -> None:
+        """Servers and gateways tell errors in a field of an ordinary event, beside the *known* ones."""
+        error = error_in({name: value for name, value in holder.items() if name not in known})
+        if error is not None:
+            self.w.error(error)
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
@@ -180,6 +187,9 @@ class AnthropicMessages(Dialect):
 
     def _block_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         delta = payload.get("delta")
+        if isinstance(delta, dict) and not isinstance(delta.get("partial_json") or "", str):
+            # Some servers send an object.
+            delta = {**delta, "partial_json": json_text(delta["partial_json"], frame.data, "delta", "partial_json")}
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
         handler = DELTAS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
@@ -247,8 +257,9 @@ class AnthropicMessages(Dialect):
         if isinstance(delta, dict):
             self.w.finish(0, delta.get("stop_reason"))
             self.w.usage(delta.get("usage"), anthropic_usage)
-            self.w.extras(delta, _DELTA)
+            self.w.extras(delta, _DELTA | _ERROR)
             self.w.blanks(delta, ())
+            self._tell_error(delta, _DELTA)
         elif delta:
             self.w.unknown("message_delta", payload)
         self.w.finish(0, payload.get("stop_reason"))

@@ -73,17 +73,27 @@ class BedrockConverse(Dialect):
         self._results: dict[Any, list[Any]] = {}
         # Argument text for blocks that are no calls.
         self._orphans: dict[Any, list[str]] = {}
+        # The exact text of the payload, and where in it the event stands.
+        self._text_of: tuple[bytes, tuple[str, ...]] = (b"", ())
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         handler = HANDLERS.get(frame.event)
         if handler is not None and not isinstance(payload.get(frame.event), dict):
+            self._text_of = frame.data, ()
             handler(self, payload)
+            self._text_of = b"", ()
+            if "error" in payload:
+                self._tell_errors(payload)
             return
         members = [key for key, value in payload.items() if key in HANDLERS and isinstance(value, dict)]
         for member in members:
+            self._text_of = frame.data, (member,)
             HANDLERS[member](self, payload[member])
         if members:
+            self._text_of = b"", ()
             self.w.extras(payload, frozenset(members))
+            if len(payload) > len(members):
+                self._tell_errors(payload)
         elif _is_whole(payload.get("output")):
             self._whole(payload, frame)
         else:
@@ -164,7 +174,7 @@ class BedrockConverse(Dialect):
             self.w.identify(known, id=id_, name=use.get("name"))
         else:
             slot = self._open(index, kind, **_call(use), number=index)
-            slot.start_input = json_text(use.get("input")) or None
+            slot.start_input = self._input_text(use.get("input"), "start") or None
 
     def _start_result(self, index: Any, result: dict[str, Any]) -> None:
         self._open(index, "server_tool_result", **_result(result))
@@ -188,7 +198,7 @@ class BedrockConverse(Dialect):
         self.w.delta(self._part(index, "text"), text)
 
     def _arguments(self, index: Any, use: dict[str, Any]) -> None:
-        text = json_text(use.get("input") or None)
+        text = self._input_text(use.get("input") or None, "delta")
         if not text:
             return
         block = self._blocks.get(index, {})
@@ -201,6 +211,11 @@ class BedrockConverse(Dialect):
         else:
             # Without a start there is neither name nor id, so that nobody could run or answer it.
             self._orphans.setdefault(index, []).append(text)
+
+    def _input_text(self, given: Any, field: str) -> str:
+        """The text of an input, which some gateways send as an object."""
+        data, path = self._text_of
+        return json_text(given, data, *path, field, "toolUse", "input")
 
     def _tool_result(self, index: Any, items: list[Any]) -> None:
         self._part(index, "server_tool_result")
@@ -278,13 +293,16 @@ class BedrockConverse(Dialect):
         w.extras(message, frozenset({"content"}), "output", "message")
         w.extras(output, frozenset({"message"}), "output")
         self._usage(payload)
-        exceptions = exceptions_in(payload)
-        w.extras(payload, _WHOLE | exceptions.keys())
+        w.extras(payload, _WHOLE | exceptions_in(payload).keys())
         self._finish(payload)
         self.end_seen = True
-        for error in (error_in(payload), *exceptions.values()):
+        self._tell_errors(payload)
+
+    def _tell_errors(self, payload: dict[str, Any]) -> None:
+        """The errors that stand beside something else: an `error` of a gateway's, exceptions by their names."""
+        for error in (error_in(payload), *exceptions_in(payload).values()):
             if error is not None:
-                w.error(error)
+                self.w.error(error)
 
     def _whole_block(self, block: Any, frame: Frame, place: int) -> None:
         """A block has one member; what else is in it is kept beside its content."""

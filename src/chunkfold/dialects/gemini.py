@@ -481,13 +481,16 @@ class Gemini(Dialect):
             self.w.finish(choice, reason)
 
     def _prompt_feedback(self, key: str, feedback: Any) -> None:
-        """The prompt was judged; if it was blocked there is no answer, and that is the reason."""
+        """
+        The prompt was judged; if it was blocked there is no answer, and that is the reason. A reason that is not
+        specified, which some proxies write out, is none.
+        """
         w, at = self.w, (*self._root, key)
         if not isinstance(feedback, dict) or not feedback:
             w.extra(at, feedback)
             return
         reason = _field(feedback, "blockReason")
-        if reason and type(reason) in (str, int):
+        if reason and type(reason) in (str, int) and reason != "BLOCK_REASON_UNSPECIFIED":
             w.finish(0, reason if isinstance(reason, str) else _json.encode(reason), "content_filter")
         w.extras(feedback, frozenset(), *at)
 
@@ -496,7 +499,7 @@ class Gemini(Dialect):
         at = (*self._root, "usageMetadata")
         if not isinstance(usage, dict) or not usage:
             self.w.extra(at, usage)
-        elif self._usage_seen or any(type(value) in (int, float) for value in usage.values()):
+        elif self._usage_seen or any(map(_is_count, usage.values())):
             self._usage_seen = True
             self.w.usage(usage, gemini_usage)
         else:
@@ -551,6 +554,11 @@ class Gemini(Dialect):
         for key in [key for key in result if key in _TOKENS]:
             w.extra((*at, key), result[key] if key in _TOP_TOKENS and not isinstance(top, list) else None)
         w.extras(result, _TOKENS, *at)
+
+
+def _is_count(value: Any) -> bool:
+    """True for a number, also as protocol buffers write those of 64 bits."""
+    return type(value) in (int, float) or (isinstance(value, str) and value.isdecimal())
 
 
 def _unwrapped(payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -92,11 +92,14 @@ class GeminiInteractions(Dialect):
                 self._last = payload["index"]
             self._is_streamed = True
             handler(self, payload, frame)
+            w.usage(payload.get("usage"), interactions_usage)
             metadata = payload.get("metadata")
             if isinstance(metadata, dict):
                 w.usage(metadata.get("total_usage"), interactions_usage)
                 w.extras(metadata, _METADATA, "metadata")
             w.extras(payload, _EVENT)
+            if "error" in payload:
+                self._tell_error(payload)
             if isinstance(kind, str) and kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
@@ -121,14 +124,14 @@ class GeminiInteractions(Dialect):
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
-        interaction, error = payload.get("interaction"), error_in(payload)
+        interaction = payload.get("interaction")
         self._interaction(interaction, frame, "interaction")
         name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
         status = interaction.get("status") if isinstance(interaction, dict) else None
-        if not status and (name in _CLOSING or not self.w.finished):
+        if not status and payload.get("status"):
+            self._finish(payload["status"])
+        elif not status and (name in _CLOSING or not self.w.finished):
             self._finish("completed" if name == "complete" else name)
-        if error is not None:
-            self.w.error(error)
         self.end_seen = True
 
     def _interaction(self, interaction: Any, frame: Frame, *path: str) -> None:
@@ -154,9 +157,13 @@ class GeminiInteractions(Dialect):
             w.extra(("usage",), usage)
         w.extras(interaction, _INTERACTION)
         self._finish(interaction.get("status"))
-        error = error_in(interaction)
+        self._tell_error(interaction)
+
+    def _tell_error(self, holder: dict[str, Any]) -> None:
+        """The error that stands beside something else, in whichever event."""
+        error = error_in(holder)
         if error is not None:
-            w.error(error)
+            self.w.error(error)
 
     def _status(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.message(id=payload.get("interaction_id"))
@@ -264,7 +271,6 @@ class GeminiInteractions(Dialect):
 
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         self._stop(self._last)
-        self.w.usage(payload.get("usage"), interactions_usage)
         if payload.get("step_usage"):
             self.w.extra(("steps", self._last, "usage"), payload["step_usage"])
 

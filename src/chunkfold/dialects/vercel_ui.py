@@ -104,12 +104,17 @@ class VercelUI(Dialect):
         self.w.extras(payload, _START)
 
     def _metadata(self, payload: dict[str, Any], frame: Frame) -> None:
-        """What the application says about the message, merged key by key."""
+        """What the application says about the message, merged key by key, as deep as there are objects."""
         metadata = payload.get("messageMetadata")
-        if isinstance(metadata, dict) and metadata:
-            self.w.extras(metadata, frozenset(), "metadata")
-        elif "messageMetadata" in payload:
-            self.w.extra(("metadata",), metadata)
+        if "messageMetadata" in payload:
+            self._keep(metadata, "metadata")
+
+    def _keep(self, value: Any, *path: str) -> None:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                self._keep(inner, *path, key)
+        else:
+            self.w.extra(path, value)
 
     def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
         """Where a step begins is kept by the position of its first part."""
@@ -145,6 +150,15 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
+        self._error_beside(payload)
+
+    def _error_beside(self, payload: dict[str, Any]) -> None:
+        """The error that stands beside the reason, in the words of the protocol or of a gateway."""
+        error = error_in(payload)
+        if error is None and "errorText" in payload:
+            error = read_error(payload["errorText"], raw={"type": "error", "errorText": payload["errorText"]})
+        if error is not None:
+            self.w.error(error)
 
     def _finish_reason(self, payload: dict[str, Any]) -> None:
         reason = payload.get("finishReason")
@@ -179,7 +193,9 @@ class VercelUI(Dialect):
         before = w.slot(0, (kind, _key(id_)))
         if before is not None:
             w.stop(before)
-        return w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
+        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
+        w.delta(slot, payload.get("delta"))
+        return slot
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
@@ -190,16 +206,18 @@ class VercelUI(Dialect):
             payload = {**others, "delta": payload.get(said)}
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is None or not slot.open:
-            slot = self._open(kind, payload)
+            self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _PIECE))
-        self.w.delta(slot, payload.get("delta"))
+            self.w.delta(slot, payload.get("delta"))
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
         slot = self.w.slot(0, (kind, _key(payload.get("id"))))
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
             self.w.update(slot, extra=_rest(payload, _PIECE))
+            if slot.open:
+                self.w.delta(slot, payload.get("delta"))
             self.w.stop(slot)
 
     # Tools
@@ -223,7 +241,12 @@ class VercelUI(Dialect):
         return slot
 
     def _input_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._call(payload)
+        """The start may have the first piece, or the whole input if no pieces follow."""
+        slot = self._call(payload)
+        if payload.get("inputTextDelta"):
+            self._input_delta(payload, frame)
+        elif payload.get("input") and not slot.has_text:
+            slot.start_input = json_text(payload["input"], frame.data, "input")
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
@@ -370,11 +393,7 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         if "abort" in payload:
             w.finish(0, None, "cancelled")
-        error = error_in(payload)
-        if error is None and "errorText" in payload:
-            error = read_error(payload["errorText"], raw={"type": "error", "errorText": payload["errorText"]})
-        if error is not None:
-            w.error(error)
+        self._error_beside(payload)
 
     def _whole_text(self, kind: Kind, part: dict[str, Any]) -> None:
         w = self.w

@@ -95,6 +95,8 @@ def body(response: Response) -> dict[str, Any]:
     """The messages of the run that say the same, and its facts."""
     extra = response.extra
     out = fields(extra)
+    if response.finish_reason is None and response.ended != "clean":
+        out.pop("outcome", None)  # that of a run before the one that has not finished
     usage = usage_of(response.usage)
     if usage is not None:
         out["usage"] = usage.get("usage", usage)

@@ -12,31 +12,12 @@ from typing import Any
 import msgspec
 
 from chunkfold import _json
+from chunkfold._connections import is_passing
 from chunkfold._http_errors import status_error
 from chunkfold.resilience._rate_limits import header, retry_after
 from chunkfold.response import Response, StreamError
 
 __all__ = ["TRUNCATED", "failure_of", "headers_of", "http_failure", "response_failure"]
-
-# Errors of connections that are no OSError: httpx and its kin, aiohttp, urllib3, requests, http.client, botocore, the
-# SDKs built on them, anyio and trio. A name stands for every class below it.
-_CONNECTION_ERRORS = frozenset(
-    {
-        "TransportError", "NetworkError", "TimeoutException", "RemoteProtocolError", "ReadError", "ConnectError",
-        "APIConnectionError", "ClientConnectionError", "ClientPayloadError", "ProtocolError", "ReadTimeoutError",
-        "NewConnectionError", "MaxRetryError", "IncompleteRead", "BadStatusLine", "ChunkedEncodingError",
-        "HTTPClientError", "EndpointConnectionError", "ConnectionClosedError", "ResponseStreamingError",
-        "BrokenResourceError", "EndOfStream", "ServiceUnavailable",
-    }
-)  # fmt: skip
-# Mistakes of the caller and of the machine, and certificates: asking again changes nothing.
-_LASTING = frozenset(
-    {
-        "FileNotFoundError", "PermissionError", "IsADirectoryError", "NotADirectoryError", "FileExistsError",
-        "SSLCertVerificationError", "ClientConnectorCertificateError", "CertificateError", "UnsupportedProtocol",
-        "LocalProtocolError", "InvalidURL", "StreamConsumed", "StreamClosed", "TooManyRedirects",
-    }
-)  # fmt: skip
 
 TRUNCATED = StreamError(
     type="truncated",
@@ -55,7 +36,7 @@ def failure_of(exception: BaseException, *, now: float | None = None) -> StreamE
         return StreamError(
             type=type(exception).__name__,
             message=str(exception) or None,
-            retryable=_is_passing(exception),
+            retryable=is_passing(exception),
             origin="transport",
             exception=exception,
         )
@@ -143,21 +124,3 @@ def _body_of(exception: BaseException) -> Any:
     if isinstance(body, dict) and "error" not in body and ("message" in body or "type" in body):
         return {"error": body} if body.get("type") != "error" else body
     return body if isinstance(body, (dict, list)) else None
-
-
-def _is_passing(exception: BaseException) -> bool:
-    """True if a connection failed in a way that may not last."""
-    cause: BaseException | None = exception
-    for _ in range(8):
-        if cause is None:
-            break
-        if _names(cause) & _LASTING:
-            return False
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(exception, (OSError, EOFError)):
-        return not isinstance(exception, ValueError)
-    return bool(_names(exception) & _CONNECTION_ERRORS)
-
-
-def _names(exception: BaseException) -> set[str]:
-    return {cls.__name__ for cls in type(exception).__mro__}
