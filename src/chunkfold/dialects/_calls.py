@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["find", "find_restated", "identify"]
 
+# What some gateways write for a name that they do not have.
+_NO_NAME = "null"
+
 
 def find(state: Choice, number: Hashable, id: str | None, name: str | None, text: str) -> Slot | None:
     """The call that a fragment belongs to; `None` if it opens a new one."""
+    name = None if name == _NO_NAME else name
     if number is not None:
         slot = state.by_number.get(number)
         if slot is None:
@@ -71,8 +75,8 @@ def identify(
         state.any_id = True
         state.by_id.setdefault(new_id, slot)
     new_name = None
-    if name is not None and name != slot.name:
-        if slot.name is None:
+    if name is not None and name != slot.name and (name != _NO_NAME or slot.name is None):
+        if slot.name in (None, _NO_NAME):
             new_name = name
         elif not slot.has_text:
             new_name = slot.name + name

@@ -431,6 +431,9 @@ class OpenAIChat(Dialect):
             key = arguments_key(function)
             arguments = None if function.get(key) == [] else function.get(key)
         name, id_, number = function.get("name"), _id_of(call), call.get("index")
+        if id_ is None and "id" in function and not self.is_whole:
+            # llama.cpp had it there for some days.
+            id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
         rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
