@@ -377,6 +377,7 @@ class Writer:
         lazy = self.splits_think_tags and kind == "text"
         slot = Slot(choice, -1, kind) if lazy else self.table.new(choice, kind)
         slot.id, slot.name, slot.number = _said(id), _said(name), number
+        slot.is_text = tool_type == "custom"
         if key is not None:
             state.by_key[hashable(key)] = slot
             slot.has_key = True
@@ -515,13 +516,25 @@ class Writer:
                 self._fields, self._usage_raw, self._error = NativeFields(), {}, None
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
-    def close(self) -> None:
-        """The input has ended: every part that is still open is stopped, in order of start."""
+    def close(self, *, done: bool = True) -> None:
+        """
+        The input has ended, and the server had said that it was *done* or not: every part that is still open is
+        stopped, in order of start.
+        """
         for choice in sorted(self.table.choices):
             state = self.table.choices[choice]
+            at_hand = state.call_at_hand()
+            if at_hand is not None and state.is_cut(done):
+                self.cut(at_hand)
             for slot in [*state.split, *state.slots]:
                 self.stop(slot)
                 self.end(slot)
+
+    def cut(self, slot: Slot) -> None:
+        """The call was not over when the model was stopped. Arguments lack a bracket then; free text lacks nothing."""
+        if slot.is_text and slot.open:
+            slot.is_text = False  # it is said once
+            self.update(slot, extra={"$cut": True})
 
 
 def _said(value: Any) -> str | None:

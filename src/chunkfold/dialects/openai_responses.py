@@ -142,6 +142,8 @@ class OpenAIResponses(Dialect):
 
     def close(self) -> None:
         for item in self._items.all:
+            if item.kind in CALLS and not item.done and not self._completed:
+                self.w.cut(item.first.slot)
             if item.outputs and not item.done:
                 content: list[Any] = []
                 for out in item.outputs.values():
@@ -207,15 +209,17 @@ class OpenAIResponses(Dialect):
     ) -> None:
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
-        self._output(response.get("output"), frame, *path)
         status, error = response.get("status"), response.get("error")
         said = status if isinstance(status, str) and status in _ENDS else said
+        # A response that runs in the background, fetched before its end, is no end.
+        is_running = status in ("in_progress", "queued") and not is_event
+        self._output(response.get("output"), frame, *path, is_cut=is_running or said != "completed")
         if (error or said == "failed") and self._told is None:
             self._tell(read_error(error))
         if error:
             self.w.extra(("error",), error)
-        if status in ("in_progress", "queued") and not is_event:
-            return  # a response that runs in the background, fetched before its end
+        if is_running:
+            return
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
         self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
@@ -232,7 +236,7 @@ class OpenAIResponses(Dialect):
         if response.get("created_at") is not None and not self.w.knows("created"):
             self.w.extra(("created_at",), response["created_at"])
 
-    def _output(self, output: Any, frame: Frame, *path: str) -> None:
+    def _output(self, output: Any, frame: Frame, *path: str, is_cut: bool) -> None:
         """The items of the whole response: those that came before are confirmed, of the others this is all."""
         texts: list[msgspec.Raw] | None = None
         listed = self.w.objects("output", output)
@@ -240,6 +244,8 @@ class OpenAIResponses(Dialect):
         for place, given in listed:
             item = listing.find(place, given) or self._open({"output_index": place}, given)
             listing.take(item)
+            if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
+                self.w.cut(item.first.slot)
             if texts is None and has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
@@ -493,6 +499,8 @@ class OpenAIResponses(Dialect):
         fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
         slot.id, slot.name = id_ or slot.id, name or slot.name
         self.w.update(slot, **fresh)
+        if whole and given.get("status") == "incomplete":
+            self.w.cut(slot)
         field = next((field for field in CALLS[item.kind][2] if given.get(field)), None)
         if field is None:
             return
