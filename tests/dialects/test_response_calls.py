@@ -148,6 +148,43 @@ def test_a_call_id_drawn_anew_by_each_event_makes_no_new_call(ids):
     assert [(made.name, made.raw_arguments) for made in response.tool_calls] == [("look", '{"a":1}')]
 
 
+ONE_CALL_ID = [
+    added(call(1, "look")),
+    delta('{"a":1}', call_id="call_1"),
+    done(LOOK),
+    added(call(1, "send")),
+    delta('{"b":2}', call_id="call_1"),
+    done(given(SEND, call_id="call_1")),
+    completed(),
+]
+ONE_CALL_ID_DONE_ONLY = [done(LOOK), done(given(SEND, call_id="call_1")), completed()]
+ONE_CALL_ID_BY_INDEX = [
+    added(call(1, "look"), output_index=0),
+    added(call(1, "send"), output_index=1),
+    delta('{"b":2}', output_index=1, call_id="call_1"),
+    delta('{"a":1}', output_index=0, call_id="call_1"),
+    completed(),
+]
+
+
+@pytest.mark.parametrize("frames", [ONE_CALL_ID, ONE_CALL_ID_DONE_ONLY, ONE_CALL_ID_BY_INDEX])
+def test_calls_that_share_a_call_id_are_told_apart_by_their_names(frames):
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    made = [(call.id, call.name, call.raw_arguments) for call in response.tool_calls]
+    assert made == [("call_1", "look", '{"a":1}'), ("call_1", "send", '{"b":2}')]
+
+
+def message(text):
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}
+
+
+def test_items_without_any_name_are_repeats_only_if_they_say_the_same():
+    frames = [done(message("A")), done(message("B")), done(message("B")), completed()]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts] == ["A", "B"]
+
+
 def test_equal_calls_of_two_kinds_may_have_one_call_id():
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "run", "input": "x"}
     frames = [done(LOOK), done(custom), completed()]

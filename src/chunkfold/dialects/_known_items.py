@@ -28,7 +28,7 @@ class Items:
 
     def __init__(self) -> None:
         self.all: list[Item] = []
-        # The item that was opened last at an index with a type, under an id, of a type; the first one under a call id.
+        # The item that was opened last at an index with a type, under an id, of a type, of a type under a call id.
         self._placed: dict[tuple[int, str], Item] = {}
         self._ids: dict[str, Item] = {}
         self._last: dict[str, Item] = {}
@@ -43,6 +43,7 @@ class Items:
         self._last[item.kind] = item
         if index is not None:
             self._placed[index, item.kind] = item
+        self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
 
     def name(self, item: Item, given: Mapping[str, Any]) -> None:
@@ -66,7 +67,7 @@ class Items:
         return self.called(kind, id_) or self.called(kind, call_id)
 
     def called(self, kind: str, call_id: str | None) -> Item | None:
-        """The first item of that type with that call id."""
+        """The item of that type that was opened last with that call id."""
         return self._called.get((kind, call_id or ""))
 
     def last(self, kind: str, call_id: str | None) -> Item | None:
@@ -75,10 +76,10 @@ class Items:
         return found if found is None or self._may_be_called(found, call_id) else None
 
     def may_be(self, item: Item, given: Mapping[str, Any]) -> bool:
-        """False if the ids of *given* say that it is another item than *item*."""
+        """False if the ids of *given*, or another name, say that it is another item than *item*."""
         id_ = text_of(given, "id")
         same_id = not item.id or not id_ or self._ids.get(id_) is item
-        return same_id and self._may_be_called(item, text_of(given, "call_id"))
+        return same_id and has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
 
     def _may_be_called(self, item: Item, call_id: str | None) -> bool:
         if not call_id or not item.call_id or call_id == item.call_id:
@@ -118,7 +119,7 @@ class Listing:
         certain = [item for item in (first, named) if item is not None and item.call_id in (None, call_id)]
         doubtful = [item for item in (named, placed) if item is not None and not self._is_another(item, call_id)]
         for item in (*certain, self._items.called(kind, call_id), *doubtful):
-            if item is not None and item.kind == kind and item.number not in self._taken:
+            if item is not None and item.kind == kind and item.number not in self._taken and has_its_name(item, given):
                 return item
         return self._next(kind)
 
@@ -135,6 +136,12 @@ class Listing:
     def take(self, item: Item) -> None:
         """No other one of the list is this item."""
         self._taken.add(item.number)
+
+
+def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
+    """False if *given* is a call of another tool than *item* is."""
+    name = text_of(given, "name")
+    return name is None or item.first is None or item.first.slot.name in (None, name)
 
 
 def checksum(given: Mapping[str, Any]) -> int:
