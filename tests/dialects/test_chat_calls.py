@@ -58,3 +58,53 @@ def test_an_id_beside_the_name_is_that_of_the_call():
     assert (call.id, call.name, call.raw_arguments) == ("a", "ls", '{"p":1}')
     (made,) = response.to_native()["choices"][0]["message"]["tool_calls"]
     assert (made["id"], made["function"]) == ("a", {"name": "ls", "arguments": '{"p":1}'})
+
+
+def twice(name, arguments, **fields):
+    """A piece as llama-cpp-python sends it, in the old form and in the new one."""
+    function = {"name": name, "arguments": arguments}
+    return {"function_call": function, "tool_calls": [{"index": 0, "function": function, **fields}]}
+
+
+def message(delta, **choice):
+    choice = {"index": 0, "delta": delta, "finish_reason": None, **choice}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def test_a_call_told_in_the_old_form_and_in_the_new_one_is_one_call():
+    frames = [
+        message({"role": "assistant", "content": None, "function_call": None, "tool_calls": None}),
+        message(twice("pay", "", id="a", type="function")),
+        message(twice("pay", '{"sum":', id="a", type="function")),
+        message(twice(None, " 10}")),
+        FINISH,
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("a", "pay", {"sum": 10})]
+    (made,) = response.to_native()["choices"]
+    assert made["message"]["function_call"] is None
+
+
+def test_another_call_in_the_old_form_is_another_call():
+    delta = {**twice("pay", "{}", id="a"), "function_call": {"name": "tell", "arguments": "{}"}}
+    frames = [message(delta), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name) for call in response.tool_calls] == [("a", "pay"), (None, "tell")]
+
+
+@pytest.mark.parametrize("before", [[], [message(twice("pay", "{}", id="a", type="function"))]])
+def test_a_message_that_has_a_call_in_both_forms_has_one_call(before):
+    whole = {"role": "assistant", "content": None, **twice("pay", "{}", id="a", type="function")}
+    del whole["tool_calls"][0]["index"]
+    body = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 7,
+        "model": "m",
+        "choices": [{"index": 0, "message": whole, "finish_reason": "tool_calls"}],
+    }
+    frames = [*before, sse(body)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("a", "pay", {})]
+    if not before:
+        assert response.to_native() == body

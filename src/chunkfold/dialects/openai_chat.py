@@ -480,9 +480,12 @@ class OpenAIChat(Dialect):
         )
 
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """The single call of before tools, deprecated since 2023: no id, no index."""
+        """The single call of before tools, deprecated since 2023: no id, no index. Some tell it in both forms."""
         if not isinstance(value, dict):
             self.w.unknown("function_call", value)
+        elif _is_among(value, delta.get("tool_calls")):
+            if self.is_whole:
+                self.w.extra(("choices", index, "message", "function_call"), value)
         elif not value.get("name") and not value.get("arguments"):
             self.w.extra(("choices", index, "message", "function_call"), value)
         else:
@@ -581,6 +584,13 @@ def _names_itself(payload: Mapping[str, Any]) -> bool:
     """True if a payload says that it is one of this endpoint."""
     kind = payload.get("object")
     return isinstance(kind, str) and kind in _OBJECTS
+
+
+def _is_among(function: dict[str, Any], calls: Any) -> bool:
+    """True if a call, or a piece of one, in the old form is one of *calls* told once more (llama-cpp-python)."""
+    said = (function.get("name"), function.get("arguments"))
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return any((one.get("name"), one.get("arguments")) == said for one in functions if isinstance(one, dict))
 
 
 def _says_something(delta: dict[str, Any]) -> bool:
