@@ -108,3 +108,57 @@ def test_a_message_that_has_a_call_in_both_forms_has_one_call(before):
     assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("a", "pay", {})]
     if not before:
         assert response.to_native() == body
+
+
+def restated(*calls):
+    whole = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    return message({}, message=whole, finish_reason="tool_calls")
+
+
+def whole_call(id, name, arguments):
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+FIRST = chunk({**piece("pay", '{"sum":10}', id="a"), "index": 0})
+SECOND = chunk({**piece("tell", "{}", id="b"), "index": 1})
+
+
+def test_calls_that_a_message_restates_under_new_ids_are_no_more_calls():
+    frames = [FIRST, SECOND, restated(whole_call("x", "pay", '{"sum":10}'), whole_call("y", "tell", "{}"))]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [
+        ("a", "pay", {"sum": 10}),
+        ("b", "tell", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "ids"),
+    [
+        ([whole_call("b", "tell", "{}")], ["a", "b"]),
+        ([whole_call("b", "tell", "{}"), whole_call("a", "pay", '{"sum":10}')], ["a", "b"]),
+        ([whole_call("x", "ask", "{}")], ["a", "b", "x"]),
+        ([whole_call("a", "pay", '{"sum":10}'), whole_call("x", "tell", "{}")], ["a", "b"]),
+    ],
+)
+def test_a_call_that_only_the_message_has_is_a_call(calls, ids):
+    frames = [FIRST, SECOND, restated(*calls)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.id for call in response.tool_calls] == ids
+
+
+def detail(data, id, **delta):
+    fields = {"type": "reasoning.encrypted", "data": data, "id": id, "format": "google-gemini-v1", "index": 0}
+    return message({"reasoning_details": [fields], **delta})
+
+
+def test_details_with_ids_of_their_own_are_not_one_although_they_have_one_index():
+    """OpenRouter numbers every detail 0 in a stream; each is to be sent back with the call that its id names."""
+    frames = [FIRST, detail("E1", "a"), SECOND, detail("E2", "b"), detail("E2", "b"), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.encrypted, part.extra["id"]) for part in response.parts if part.kind == "reasoning"] == [
+        ("E1", "a"),
+        ("E2", "b"),
+    ]
+    details = response.to_native()["choices"][0]["message"]["reasoning_details"]
+    assert [(made["data"], made["id"]) for made in details] == [("E1", "a"), ("E2", "b")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
     from chunkfold.dialects._slots import Choice, Slot
     from chunkfold.dialects._writer import Writer
@@ -55,13 +55,20 @@ def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, te
     return slot.scanner is not None and slot.scanner.is_complete
 
 
-def find_restated(state: Choice, place: int, id: str | None) -> Slot | None:
-    """The call that a restated message has at *place*: by its id, else by its place among all."""
+def find_restated(
+    state: Choice, place: int, id: str | None, name: str | None, listed: Collection[str | None]
+) -> Slot | None:
+    """
+    The call that a restated message has at *place*: by its id, else by its place among all. *listed* are the ids that
+    the message has; a call of the same name whose id is not among them has been given a new one.
+    """
     slot = state.by_id.get(id) if id else None
     calls = state.by_kind.get("tool_call", ())
-    if slot is None and place < len(calls) and (id is None or calls[place].id is None):
-        slot = calls[place]
-    return slot
+    if slot is not None or place >= len(calls):
+        return slot
+    there = calls[place]
+    is_renamed = there.id not in listed and name in (None, there.name)
+    return there if id is None or there.id is None or is_renamed else None
 
 
 def identify(

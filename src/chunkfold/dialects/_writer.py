@@ -341,11 +341,13 @@ class Writer:
         name = _said(name) if slot.name is None else None
         _calls.identify(self, self.table.choice(slot.choice), slot, _said(id), name, None)
 
-    def call_again(self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None) -> Slot:
-        """The call that a restated message has at *place*: by its id, else by its place among all; else a new one."""
+    def call_again(
+        self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None, listed: Collection[Any]
+    ) -> Slot:
+        """The call that a restated message has at *place*, where *listed* are the ids that it has; else a new one."""
         state = self.table.choice(choice)
         id, name = _said(id), _said(name)  # noqa: A001
-        slot = _calls.find_restated(state, place, id)
+        slot = _calls.find_restated(state, place, id, name, listed)
         if slot is None:
             number = number if type(number) is int else f"place {place} of {self.frame}"
             return self.call(choice, number=number, id=id, name=name)

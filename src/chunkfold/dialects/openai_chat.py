@@ -296,8 +296,10 @@ class OpenAIChat(Dialect):
         if isinstance(message.get("content"), str):
             w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
-        for place, call in w.objects("tool_call", message.get("tool_calls")):
-            self._whole_call(index, place, call)
+        calls = w.objects("tool_call", message.get("tool_calls"))
+        listed = {_id_of(call) for _, call in calls}
+        for place, call in calls:
+            self._whole_call(index, place, call, listed)
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
@@ -308,13 +310,14 @@ class OpenAIChat(Dialect):
             if key not in _MESSAGE or key == "thinking_blocks":
                 w.extra(("choices", index, "message", key), value)
 
-    def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
+    def _whole_call(self, index: int, place: int, call: dict[str, Any], listed: set[str | None]) -> None:
         w = self.w
         function = flat_function(call) or call.get("function") or call.get("custom")
         if not isinstance(function, dict):
             w.unknown("tool_call", call)
             return
-        slot = w.call_again(index, place, number=call.get("index"), id=_id_of(call), name=function.get("name"))
+        facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
+        slot = w.call_again(index, place, **facts, listed=listed)
         w.restate_call(slot, json_text(function.get(arguments_key(function))))
 
     # The fields of a delta
