@@ -162,3 +162,26 @@ def test_details_with_ids_of_their_own_are_not_one_although_they_have_one_index(
     ]
     details = response.to_native()["choices"][0]["message"]["reasoning_details"]
     assert [(made["data"], made["id"]) for made in details] == [("E1", "a"), ("E2", "b")]
+
+
+def thought(**fields):
+    return message(
+        {"reasoning_details": [{"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0, **fields}]}
+    )
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [thought(text="A"), thought(text="B"), thought(signature="S1"), thought(text="C"), thought(signature="S2")],
+        [thought(text="AB", signature="S1"), thought(text="C"), thought(signature="S2", text="")],
+        [thought(text="AB"), thought(signature="S1"), thought(signature="S1"), thought(text="C", signature="S2")],
+    ],
+)
+def test_what_is_thought_after_a_signature_is_a_detail_of_its_own(frames):
+    """Each signature is for the text before it, and is refused with any other."""
+    frames = [*frames, FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == [("AB", "S1"), ("C", "S2")]
+    details = response.to_native()["choices"][0]["message"]["reasoning_details"]
+    assert [(made["text"], made["signature"]) for made in details] == [("AB", "S1"), ("C", "S2")]

@@ -71,6 +71,9 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         # OpenRouter numbers every detail 0 in a stream; encrypted ones of several calls have ids of their own.
         key = (*key, hashable(id_))
         slot = w.slot(index, key)
+    text = detail.get("text") or detail.get("summary")
+    if text and slot in chat.signed:
+        slot = None  # a signature is the end of what it signs
     # A blank field is there too, in a body as in the first piece of a stream.
     rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}
     if slot is None or chat.is_whole:
@@ -94,9 +97,10 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         if detail.get("data"):
             new["encrypted"] = detail["data"]
         w.update(slot, extra=new)
-    text = detail.get("text") or detail.get("summary")
     w.delta(slot, text)
-    w.update(slot, signature=detail.get("signature"))
+    if detail.get("signature"):
+        chat.signed.add(slot)
+        w.update(slot, signature=detail["signature"])
 
 
 def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:

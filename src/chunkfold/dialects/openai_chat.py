@@ -24,6 +24,7 @@ from chunkfold.dialects._words import choice_index, is_blank, says_nothing, whol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
@@ -106,6 +107,8 @@ class OpenAIChat(Dialect):
         self._usage_seen = False
         # The frame whose reasoning has been taken, since two fields may hold the same.
         self.reasoning_done: Frame | None = None
+        # Details of the reasoning that have a signature.
+        self.signed: set[Slot | None] = set()
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
