@@ -36,8 +36,8 @@ def find(state: Choice, number: Hashable, id: str | None, name: str | None, text
             return state.last_call if state.last_call and not state.last_call.id and not name else None
     else:
         slot = state.last_call
-    if slot is None:
-        return None
+    if slot is None or (name and not slot.open):
+        return None  # what has a name after the mark of an end begins anew
     if id is not None and slot.id is not None and id != slot.id:
         # Servers that number every call 0 tell calls apart by their ids alone; those that draw an id for each piece
         # have a name only at the beginning of a call.
