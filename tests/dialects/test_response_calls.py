@@ -190,3 +190,38 @@ def test_equal_calls_of_two_kinds_may_have_one_call_id():
     frames = [done(LOOK), done(custom), completed()]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [(made.name, made.raw_arguments) for made in response.tool_calls] == [("look", '{"a":1}'), ("run", "x")]
+
+
+def texts(*said):
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in said]
+    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content}
+
+
+def text_at(place, text):
+    return event("output_text.delta", item_id="msg_1", output_index=0, content_index=place, delta=text)
+
+
+def part_at(place):
+    part = {"type": "output_text", "text": "", "annotations": []}
+    return event("content_part.added", item_id="msg_1", output_index=0, content_index=place, part=part)
+
+
+@pytest.mark.parametrize(
+    ("frames", "said", "made"),
+    [
+        ([part_at(0), part_at(1), text_at(1, "B")], ["B"], ["", "B"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["B"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "B"), text_at(2, "C")], ["A", "C"], ["A", "B", "C"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["AB"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["ABC"], ["A", "BC"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["A", "X"], ["A", "X"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["X"], ["X", "B"]),
+        ([text_at(0, "A")], ["A", "B"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "A"), text_at(2, "A")], ["A", "A"], ["A", "A", "A"]),
+    ],
+)
+def test_parts_that_a_message_does_not_list_one_by_one(frames, said, made):
+    """A text that came is confirmed where the message has it, and is not there twice."""
+    frames = [*frames, done(texts(*said), output_index=0), completed(texts(*said))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts] == made

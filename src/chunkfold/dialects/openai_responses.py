@@ -11,6 +11,7 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
@@ -49,7 +50,7 @@ from chunkfold.dialects._response_events import (
     response_in,
     told_beside,
 )  # fmt: skip
-from chunkfold.dialects._snapshots import Piece, Sequence, news
+from chunkfold.dialects._snapshots import Piece, Sequence, news, next_told
 from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
@@ -377,19 +378,24 @@ class OpenAIResponses(Dialect):
     # Parts of messages and of reasoning
 
     def _list(self, item: Item, listed: Any, default: str) -> None:
-        """The parts of an item whole: the n-th of its kind is the n-th that came."""
+        """The parts of an item whole."""
         came: dict[Kind, list[Piece]] = {}
         for (family, kind, _), piece in item.pieces.items():
             if family == PARTS[default][0]:
                 came.setdefault(kind, []).append(piece)
-        for place, given in enumerate(listed if isinstance(listed, list) else [listed] if listed else ()):
+        parts = listed if isinstance(listed, list) else [listed] if listed else []
+        left = Counter(_part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
+        for place, given in enumerate(parts):
             if not isinstance(given, (dict, str)):
                 self.w.extra(("output", item.place, PARTS[default][0], place), given)
                 continue
             part = given if isinstance(given, dict) else {"type": default, "text": given}
-            family, kind, _ = _part_row(part, default)
-            row = came.get(kind)
-            self._take_part(item, part, default, row.pop(0) if row else self._piece(item, family, kind, place))
+            family, kind, field = _part_row(part, default)
+            found = next_told(came.get(kind, []), part.get(field), left[kind])
+            left[kind] -= 1
+            if found is not None and found[1] != part.get(field):
+                part = {**part, field: found[1]}
+            self._take_part(item, part, default, found[0] if found else self._piece(item, family, kind, place))
 
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
         """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
