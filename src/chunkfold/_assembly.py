@@ -288,7 +288,7 @@ def _call_of(part: PartBuilder, depth: int | None, *, over: bool, cut: bool) -> 
         if part.sealed is None or part.sealed[1] != len(raw):
             part.sealed = (_sealed(raw, depth, is_text=fields.get("type") == "custom"), len(raw))
         status = part.sealed[0]
-        if status == "invalid" and cut and over:
+        if (status == "invalid" and cut and over) or "$cut" in part.extra:
             status = "truncated"
     call = ToolCall(raw_arguments=raw, status=status, extra=dict(part.extra), **fields)
     if part.reader is not None:

@@ -391,7 +391,7 @@ class Decoder:
             breach.events = self._taken()
             raise
         self._payloads.finish(bytes(self._head))
-        writer.close()
+        writer.close(done=self.end_seen and not writer.errored and error is None)
         if error is not None:
             writer.out.append(ErrorEvent(error))
         writer.out.append(MessageStop(self._how_it_ended(error, cancelled)))

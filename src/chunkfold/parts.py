@@ -113,7 +113,7 @@ class ToolCall(Value, frozen=True, dict=True):
     status: ToolCallStatus = "open"
     """
     `open` while the stream runs; `complete`: one JSON object; `empty`: no text, which means `{}`; `invalid`: not one
-    JSON object; `truncated`: not one, because the stream or the token limit cut it.
+    JSON object; `truncated`: not one, because the stream or the token limit cut it, or cut free text.
     """
     type: str = "function"
     """The provider's kind of tool: `function`, `custom`, `web_search_call`, ..."""

@@ -29,6 +29,8 @@ BODIES = [
     ({"__type": "com.amazon.coral.service#ThrottlingException", "message": "m"},
      ("ThrottlingException", None, 429, True)),
     ({"error": ["m"]}, (None, None, None, False)),
+    ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
+    ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),
 ]  # fmt: skip
 
 

@@ -10,16 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
     from chunkfold.dialects._slots import Choice, Slot
     from chunkfold.dialects._writer import Writer
 
 __all__ = ["find", "find_restated", "identify"]
 
+# What some gateways write for a name that they do not have.
+_NO_NAME = "null"
+
 
 def find(state: Choice, number: Hashable, id: str | None, name: str | None, text: str) -> Slot | None:
     """The call that a fragment belongs to; `None` if it opens a new one."""
+    name = None if name == _NO_NAME else name
     if number is not None:
         slot = state.by_number.get(number)
         if slot is None:
@@ -32,8 +36,8 @@ def find(state: Choice, number: Hashable, id: str | None, name: str | None, text
             return state.last_call if state.last_call and not state.last_call.id and not name else None
     else:
         slot = state.last_call
-    if slot is None:
-        return None
+    if slot is None or (name and not slot.open):
+        return None  # what has a name after the mark of an end begins anew
     if id is not None and slot.id is not None and id != slot.id:
         # Servers that number every call 0 tell calls apart by their ids alone; those that draw an id for each piece
         # have a name only at the beginning of a call.
@@ -51,13 +55,20 @@ def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, te
     return slot.scanner is not None and slot.scanner.is_complete
 
 
-def find_restated(state: Choice, place: int, id: str | None) -> Slot | None:
-    """The call that a restated message has at *place*: by its id, else by its place among all."""
+def find_restated(
+    state: Choice, place: int, id: str | None, name: str | None, listed: Collection[str | None]
+) -> Slot | None:
+    """
+    The call that a restated message has at *place*: by its id, else by its place among all. *listed* are the ids that
+    the message has; a call of the same name whose id is not among them has been given a new one.
+    """
     slot = state.by_id.get(id) if id else None
     calls = state.by_kind.get("tool_call", ())
-    if slot is None and place < len(calls) and (id is None or calls[place].id is None):
-        slot = calls[place]
-    return slot
+    if slot is not None or place >= len(calls):
+        return slot
+    there = calls[place]
+    is_renamed = there.id not in listed and name in (None, there.name)
+    return there if id is None or there.id is None or is_renamed else None
 
 
 def identify(
@@ -71,8 +82,8 @@ def identify(
         state.any_id = True
         state.by_id.setdefault(new_id, slot)
     new_name = None
-    if name is not None and name != slot.name:
-        if slot.name is None:
+    if name is not None and name != slot.name and (name != _NO_NAME or slot.name is None):
+        if slot.name in (None, _NO_NAME):
             new_name = name
         elif not slot.has_text:
             new_name = slot.name + name

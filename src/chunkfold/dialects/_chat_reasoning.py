@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word
 
 if TYPE_CHECKING:
@@ -65,6 +66,14 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
     number = detail.get("index")
     key = ("reasoning_details", kind, *((None, detail.get("id")) if is_blank(number) else (number, None)))
     slot = w.slot(index, key)
+    id_, known = detail.get("id"), slot.extra.get("id") if slot is not None and slot.extra else None
+    if detail.get("data") and id_ and known and id_ != known:
+        # OpenRouter numbers every detail 0 in a stream; encrypted ones of several calls have ids of their own.
+        key = (*key, hashable(id_))
+        slot = w.slot(index, key)
+    text = detail.get("text") or detail.get("summary")
+    if text and slot in chat.signed:
+        slot = None  # a signature is the end of what it signs
     # A blank field is there too, in a body as in the first piece of a stream.
     rest = {name: value for name, value in detail.items() if name not in _DETAIL or (not value and slot is None)}
     if slot is None or chat.is_whole:
@@ -88,9 +97,10 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         if detail.get("data"):
             new["encrypted"] = detail["data"]
         w.update(slot, extra=new)
-    text = detail.get("text") or detail.get("summary")
     w.delta(slot, text)
-    w.update(slot, signature=detail.get("signature"))
+    if detail.get("signature"):
+        chat.signed.add(slot)
+        w.update(slot, signature=detail["signature"])
 
 
 def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:

@@ -265,7 +265,7 @@ _ERROR_BODY = frozenset(
         "statusCode", "raw_status_code", "request_id", "requestId", "id", "timestamp", "path", "instance", "msg",
         "reason", "success", "error_type", "__type", "error_code", "error_msg", "errorCode", "errorMessage",
         "errorType", "stackTrace", "trace", "traceId", "trace_id", "http_code", "httpStatus", "http_status",
-        "retry_after",
+        "retry_after", "sid", "log_id",
     }
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).

@@ -96,6 +96,8 @@ class Item(msgspec.Struct, eq=False):
     first: Any = None
     pieces: dict[tuple[str, Kind, int], Piece] = {}
     fields: dict[str, Any] = {}
+    # The checksum of an item without ids as it was done.
+    told: int | None = None
     # The item as it was added; the input, result or whole of it as last stated.
     given: dict[str, Any] = {}
     value: Any = None

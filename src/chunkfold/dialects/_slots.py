@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["CALLS", "Choice", "Slot", "Table", "hashable"]
 
 CALLS: Final = ("tool_call", "server_tool_call")
+# Reasons that stop a model amid what it writes.
+_CUTS: Final = ("length", "content_filter", "cancelled", "error")
 
 
 class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "kind", "name", "number",
-        "open", "scanner", "splitter", "start_input", "target", "whole",
+        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "is_text", "kind", "name",
+        "number", "open", "scanner", "splitter", "start_input", "target", "whole",
     )  # fmt: skip
 
     def __init__(self, choice: int, index: int, kind: Kind) -> None:
@@ -43,6 +45,8 @@ class Slot:
         self.has_key = False
         # It was opened by text of its kind, and more of that goes on it.
         self.goes_on = False
+        # It is a call of a custom tool, whose input is no JSON.
+        self.is_text = False
         # Its `PartStop` has been written.
         self.ended = False
         # The argument text of a start event, which gives way to deltas and else is all there is.
@@ -104,6 +108,14 @@ class Choice:
         slots = self.by_kind.setdefault(kind, [])
         slots.append(slot)
         slots.sort(key=_place)
+
+    def is_cut(self, done: bool) -> bool:
+        """True if the model was stopped amid what it wrote: by the reason, or, without one, if it was not *done*."""
+        return self.finish[0] in _CUTS if self.finish is not None else not done
+
+    def call_at_hand(self) -> Slot | None:
+        """The call that may not be over: the last one, if nothing else came behind it."""
+        return self.last_call if self.current is not None and self.current.kind in CALLS else None
 
     def last_of(self, kind: str) -> Slot | None:
         """The last slot of that kind."""

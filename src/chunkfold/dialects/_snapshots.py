@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._writer import Writer
 
-__all__ = ["Piece", "Sequence", "news"]
+__all__ = ["Piece", "Sequence", "news", "next_told"]
 
 # Of more pieces, or of a longer text, no more is kept than the checksum of each stretch.
 _MANY = 2048
 _LONG, _STRETCH = 64 << 10, 16 << 10
+# How many parts further on one is looked for that says the same.
+_AHEAD = 16
 # A jump of the numbers that is wider than this is no sequence.
 _JUMP = 10_000
 
@@ -75,7 +77,11 @@ class Piece(msgspec.Struct, eq=False):
             stretch = text[at : at + _STRETCH]
             self._stretches.append((len(stretch), _checksum(stretch)))
 
-    def _news(self, text: str) -> str | None:
+    def says(self, text: str) -> bool:
+        """True if *text* is the text so far."""
+        return self.news(text) == ""
+
+    def news(self, text: str) -> str | None:
         """What *text* has more than the text so far; `None` if it does not go on with it."""
         at, end = 0, self.slot.whole
         if not end:
@@ -89,7 +95,7 @@ class Piece(msgspec.Struct, eq=False):
 
     def state(self, w: Writer, text: Any) -> None:
         """The whole text: it confirms, goes on with or replaces what came. Nothing is nothing."""
-        more = self._news(text) if isinstance(text, str) and text else ""
+        more = self.news(text) if isinstance(text, str) and text else ""
         if more == "":
             return
         slot = self.slot
@@ -121,6 +127,33 @@ class Piece(msgspec.Struct, eq=False):
         if isinstance(tokens, list) and tokens and not (whole and self._has_logprobs):
             self._has_logprobs = True
             w.logprobs(self.slot.choice, tokens)
+
+
+def next_told(came: list[Piece], text: Any, left: int) -> tuple[Piece, Any] | None:
+    """
+    The part that is told whole as *text*, and what of it is that part's, when *left* parts are told, with this one, of
+    those that *came*: the next one. Where fewer are told than came, one that says the same goes first, and one text may
+    be that of all. What is found is taken from the list, and what it leaves out, too.
+    """
+    if len(came) > left and isinstance(text, str) and text:
+        for at, piece in enumerate(came[:_AHEAD]):
+            if piece.says(text):
+                del came[: at + 1]
+                return piece, text
+        rest = rest_of(came, text) if left == 1 else None
+        if rest is not None:
+            return came.pop(), rest
+    return (came.pop(0), text) if came else None
+
+
+def rest_of(came: list[Piece], text: str) -> str | None:
+    """What is the last one's of a text that is that of all; `None` if it is not."""
+    for piece in came[:-1]:
+        more = piece.news(text)
+        if more is None:
+            return None
+        text = more
+    return text if came[-1].news(text) is not None else None
 
 
 def _checksum(text: str) -> int:

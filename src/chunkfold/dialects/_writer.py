@@ -341,11 +341,13 @@ class Writer:
         name = _said(name) if slot.name is None else None
         _calls.identify(self, self.table.choice(slot.choice), slot, _said(id), name, None)
 
-    def call_again(self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None) -> Slot:
-        """The call that a restated message has at *place*: by its id, else by its place among all; else a new one."""
+    def call_again(
+        self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None, listed: Collection[Any]
+    ) -> Slot:
+        """The call that a restated message has at *place*, where *listed* are the ids that it has; else a new one."""
         state = self.table.choice(choice)
         id, name = _said(id), _said(name)  # noqa: A001
-        slot = _calls.find_restated(state, place, id)
+        slot = _calls.find_restated(state, place, id, name, listed)
         if slot is None:
             number = number if type(number) is int else f"place {place} of {self.frame}"
             return self.call(choice, number=number, id=id, name=name)
@@ -377,6 +379,7 @@ class Writer:
         lazy = self.splits_think_tags and kind == "text"
         slot = Slot(choice, -1, kind) if lazy else self.table.new(choice, kind)
         slot.id, slot.name, slot.number = _said(id), _said(name), number
+        slot.is_text = tool_type == "custom"
         if key is not None:
             state.by_key[hashable(key)] = slot
             slot.has_key = True
@@ -515,13 +518,25 @@ class Writer:
                 self._fields, self._usage_raw, self._error = NativeFields(), {}, None
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
-    def close(self) -> None:
-        """The input has ended: every part that is still open is stopped, in order of start."""
+    def close(self, *, done: bool = True) -> None:
+        """
+        The input has ended, and the server had said that it was *done* or not: every part that is still open is
+        stopped, in order of start.
+        """
         for choice in sorted(self.table.choices):
             state = self.table.choices[choice]
+            at_hand = state.call_at_hand()
+            if at_hand is not None and state.is_cut(done):
+                self.cut(at_hand)
             for slot in [*state.split, *state.slots]:
                 self.stop(slot)
                 self.end(slot)
+
+    def cut(self, slot: Slot) -> None:
+        """The call was not over when the model was stopped. Arguments lack a bracket then; free text lacks nothing."""
+        if slot.is_text and slot.open:
+            slot.is_text = False  # it is said once
+            self.update(slot, extra={"$cut": True})
 
 
 def _said(value: Any) -> str | None:

@@ -124,19 +124,23 @@ class CohereV1(Dialect):
 
     def _state_calls(self, holder: dict[str, Any], frame: Frame, *path: str) -> None:
         """
-        The calls as objects: they are matched with the pieces by their order, having nothing else in common. What the
-        model wrote is replaced by the server's own rendering of it, since that is what a whole response has.
+        The calls as objects: they are matched with the pieces by name and order, having nothing else in common. What
+        the model wrote is replaced by the server's own rendering of it, since that is what a whole response has.
         """
         w = self.w
-        known = list(self._calls)
-        for nth, (place, call) in enumerate(w.objects("tool_calls", holder.get("tool_calls"))):
+        waiting: dict[str | None, list[Slot]] = {}
+        for slot in reversed(self._calls):
+            waiting.setdefault(slot.name, []).append(slot)
+        for place, call in w.objects("tool_calls", holder.get("tool_calls")):
             given = None if is_blank(call.get("parameters")) else call["parameters"]
             arguments = json_text(given, frame.data, *path, "tool_calls", place, "parameters")
             rest = {key: value for key, value in call.items() if key not in _CALL or value is None}
-            name = call.get("name")
-            if nth < len(known):
-                slot = known[nth]
-                w.update(slot, name=name if isinstance(name, str) and name != slot.name else None, extra=rest)
+            name = call.get("name") if isinstance(call.get("name"), str) and call["name"] else None
+            alike = waiting.get(name) or waiting.get(None)
+            if alike:
+                slot = alike.pop()
+                w.update(slot, name=name if name != slot.name else None, extra=rest)
+                slot.name = slot.name or name
                 if arguments != self._calls[slot]:
                     w.restate_call(slot, arguments)
             else:

@@ -24,6 +24,7 @@ from chunkfold.dialects._words import choice_index, is_blank, says_nothing, whol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
@@ -106,6 +107,8 @@ class OpenAIChat(Dialect):
         self._usage_seen = False
         # The frame whose reasoning has been taken, since two fields may hold the same.
         self.reasoning_done: Frame | None = None
+        # Details of the reasoning that have a signature.
+        self.signed: set[Slot | None] = set()
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -296,8 +299,10 @@ class OpenAIChat(Dialect):
         if isinstance(message.get("content"), str):
             w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
-        for place, call in w.objects("tool_call", message.get("tool_calls")):
-            self._whole_call(index, place, call)
+        calls = w.objects("tool_call", message.get("tool_calls"))
+        listed = {_id_of(call) for _, call in calls}
+        for place, call in calls:
+            self._whole_call(index, place, call, listed)
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
@@ -308,13 +313,14 @@ class OpenAIChat(Dialect):
             if key not in _MESSAGE or key == "thinking_blocks":
                 w.extra(("choices", index, "message", key), value)
 
-    def _whole_call(self, index: int, place: int, call: dict[str, Any]) -> None:
+    def _whole_call(self, index: int, place: int, call: dict[str, Any], listed: set[str | None]) -> None:
         w = self.w
         function = flat_function(call) or call.get("function") or call.get("custom")
         if not isinstance(function, dict):
             w.unknown("tool_call", call)
             return
-        slot = w.call_again(index, place, number=call.get("index"), id=_id_of(call), name=function.get("name"))
+        facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
+        slot = w.call_again(index, place, **facts, listed=listed)
         w.restate_call(slot, json_text(function.get(arguments_key(function))))
 
     # The fields of a delta
@@ -431,6 +437,9 @@ class OpenAIChat(Dialect):
             key = arguments_key(function)
             arguments = None if function.get(key) == [] else function.get(key)
         name, id_, number = function.get("name"), _id_of(call), call.get("index")
+        if id_ is None and "id" in function and not self.is_whole:
+            # llama.cpp had it there for some days.
+            id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
         # The first piece of a call says which fields it has.
         is_first = bool(name or id_)
         rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
@@ -477,9 +486,12 @@ class OpenAIChat(Dialect):
         )
 
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """The single call of before tools, deprecated since 2023: no id, no index."""
+        """The single call of before tools, deprecated since 2023: no id, no index. Some tell it in both forms."""
         if not isinstance(value, dict):
             self.w.unknown("function_call", value)
+        elif _is_among(value, delta.get("tool_calls")):
+            if self.is_whole:
+                self.w.extra(("choices", index, "message", "function_call"), value)
         elif not value.get("name") and not value.get("arguments"):
             self.w.extra(("choices", index, "message", "function_call"), value)
         else:
@@ -578,6 +590,13 @@ def _names_itself(payload: Mapping[str, Any]) -> bool:
     """True if a payload says that it is one of this endpoint."""
     kind = payload.get("object")
     return isinstance(kind, str) and kind in _OBJECTS
+
+
+def _is_among(function: dict[str, Any], calls: Any) -> bool:
+    """True if a call, or a piece of one, in the old form is one of *calls* told once more (llama-cpp-python)."""
+    said = (function.get("name"), function.get("arguments"))
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return any((one.get("name"), one.get("arguments")) == said for one in functions if isinstance(one, dict))
 
 
 def _says_something(delta: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
@@ -20,6 +21,7 @@ import msgspec
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
 from chunkfold.dialects._media import base64_bytes
 from chunkfold.dialects._output_items import (
     AS_TEXT,
@@ -48,7 +50,7 @@ from chunkfold.dialects._response_events import (
     response_in,
     told_beside,
 )  # fmt: skip
-from chunkfold.dialects._snapshots import Piece, Sequence, news
+from chunkfold.dialects._snapshots import Piece, Sequence, news, next_told
 from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
@@ -97,14 +99,7 @@ class OpenAIResponses(Dialect):
     def _begin(self) -> None:
         self._id: str | None = None
         self._told: StreamError | None = None
-        self._items: list[Item] = []
-        # The item that was opened last at an index with a type, under an id, of a type.
-        self._placed: dict[tuple[int, str], Item] = {}
-        self._ids: dict[str, Item] = {}
-        self._last: dict[str, Item] = {}
-        self._last_call: Item | None = None
-        # Servers that give all items one index tell them apart by their ids.
-        self._index_reused = False
+        self._items = Items()
         # The parts that text deltas have found.
         self._found: dict[tuple[str, int | None, int], Piece] = {}
         # All parts by their indexes.
@@ -127,7 +122,7 @@ class OpenAIResponses(Dialect):
             self._other(payload, frame)
         elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
             handler(self, payload, frame)
-            self.w.extras(payload, _CARRYING_FIELDS if handler in _CARRYING else EVENT_FIELDS)
+            self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
 
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[Any, int] = {}
@@ -147,7 +142,9 @@ class OpenAIResponses(Dialect):
         """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""
 
     def close(self) -> None:
-        for item in self._items:
+        for item in self._items.all:
+            if item.kind in CALLS and not item.done and not self._completed:
+                self.w.cut(item.first.slot)
             if item.outputs and not item.done:
                 content: list[Any] = []
                 for out in item.outputs.values():
@@ -188,8 +185,8 @@ class OpenAIResponses(Dialect):
     # The response
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        id_ = _text(response_in(payload).get("id"))
-        if self._items or self.end_seen:
+        id_ = text_of(response_in(payload), "id")
+        if self._items.all or self.end_seen:
             # A proxy begins anew, or splices in another attempt: what came so far is void.
             self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
             self.end_seen = False
@@ -213,23 +210,25 @@ class OpenAIResponses(Dialect):
     ) -> None:
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
-        self._output(response.get("output"), frame, *path)
         status, error = response.get("status"), response.get("error")
         said = status if isinstance(status, str) and status in _ENDS else said
+        # A response that runs in the background, fetched before its end, is no end.
+        is_running = status in ("in_progress", "queued") and not is_event
+        self._output(response.get("output"), frame, *path, is_cut=is_running or said != "completed")
         if (error or said == "failed") and self._told is None:
             self._tell(read_error(error))
         if error:
             self.w.extra(("error",), error)
-        if status in ("in_progress", "queued") and not is_event:
-            return  # a response that runs in the background, fetched before its end
+        if is_running:
+            return
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
-        self.w.finish(0, reason if said == "incomplete" and _text(reason) else said)
+        self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
         self.end_seen, self._completed = True, said == "completed"
 
     def _facts(self, response: dict[str, Any]) -> None:
         """Facts about the response. The last real value of every other field is kept for the native body."""
-        self._id = self._id or _text(response.get("id"))
+        self._id = self._id or text_of(response, "id")
         self.w.message(id=response.get("id"), model=response.get("model"), created=response.get("created_at"))
         self.w.usage(response.get("usage"))
         self.w.extras(response, _RESPONSE)
@@ -238,27 +237,17 @@ class OpenAIResponses(Dialect):
         if response.get("created_at") is not None and not self.w.knows("created"):
             self.w.extra(("created_at",), response["created_at"])
 
-    def _output(self, output: Any, frame: Frame, *path: str) -> None:
+    def _output(self, output: Any, frame: Frame, *path: str, is_cut: bool) -> None:
         """The items of the whole response: those that came before are confirmed, of the others this is all."""
-        waiting: dict[str, list[Item]] = {}
-        for item in reversed(self._items):
-            waiting.setdefault(item.kind, []).append(item)
-        taken: set[int] = set()
         texts: list[msgspec.Raw] | None = None
-        for place, given in self.w.objects("output", output):
-            kind = _kind(given)
-            # By id, by place, else the first one of its type: ids differ where a server draws them anew, places where
-            # it leaves items out.
-            id_, placed = _text(given.get("id")), self._placed.get((place, kind))
-            known = [self._ids.get(id_ or ""), placed, *waiting.get(kind, [])[-1:]]
-            if placed is not None and placed.id == id_:
-                known.insert(0, placed)
-            found = next((item for item in known if item and item.kind == kind and item.number not in taken), None)
-            item = found or self._open({"output_index": place}, given)
-            taken.add(item.number)
-            while waiting.get(kind) and waiting[kind][-1].number in taken:
-                waiting[kind].pop()
-            if texts is None and has_object_input(kind, given):
+        listed = self.w.objects("output", output)
+        listing = Listing(self._items, [given for _, given in listed])
+        for place, given in listed:
+            item = listing.find(place, given) or self._open({"output_index": place}, given)
+            listing.take(item)
+            if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
+                self.w.cut(item.first.slot)
+            if texts is None and has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
 
@@ -266,52 +255,52 @@ class OpenAIResponses(Dialect):
 
     def _item_added(self, payload: dict[str, Any], frame: Frame) -> None:
         """The start of an item. Without one in it, it says nothing."""
+        items = self._items
         for _, given in self.w.objects("item", payload.get("item")):
-            kind, id_, index = _kind(given), _text(given.get("id")), _number(payload, "output_index")
-            item = self._ids.get(id_ or "") if index is None else self._placed.get((index, kind))
-            if item is not None and not (item.kind == kind and self._may_be(item, id_)):
-                item, self._index_reused = None, self._index_reused or index is not None
+            kind, index = kind_of(given), index_of(payload, "output_index")
+            item = items.placed(index, kind)
+            if index is None:
+                item = items.named(kind, text_of(given, "id"), text_of(given, "call_id"))
+            if item is not None and not items.may_be(item, given):
+                item, items.index_reused = None, items.index_reused or index is not None
             item = item or self._open(payload, given)
             item.given = item.given or given
             self._take(item, given, b"")
 
     def _item_done(self, payload: dict[str, Any], frame: Frame) -> None:
+        items = self._items
         for _, given in self.w.objects("item", payload.get("item")):
-            id_ = _text(given.get("id"))
-            item = self._find({**payload, "item_id": id_ or payload.get("item_id")}, _kind(given))
-            if item is None or (item.done and not self._may_be(item, id_)):
-                item = self._open(payload, given)
-            self._finish(item, given, frame.data, "item")
-
-    def _may_be(self, item: Item, id_: str | None) -> bool:
-        return not item.id or not id_ or self._ids.get(id_) is item
+            index, id_ = index_of(payload, "output_index"), text_of(given, "id") or payload.get("item_id")
+            names = {**payload, "item_id": id_, "call_id": given.get("call_id")}
+            item = self._find(names, kind_of(given))
+            if item is not None and item.done and not items.is_repeat(item, given, index):
+                item, items.index_reused = None, items.index_reused or index is not None
+            self._finish(item or self._open(payload, given), given, frame.data, "item")
 
     def _find(self, payload: dict[str, Any], kind: str) -> Item | None:
-        """The item of that type that an event is about: by index, by id, or the last one where it has neither."""
-        index, id_ = _number(payload, "output_index"), _text(payload.get("item_id"))
-        placed = None if index is None else self._placed.get((index, kind))
-        named = self._ids.get(id_ or "")
-        if placed is None or self._index_reused:
+        """The item of that type that an event is about: by index, by its ids, or the last one where it has neither."""
+        id_, call_id = text_of(payload, "item_id"), text_of(payload, "call_id")
+        index = index_of(payload, "output_index")
+        placed = self._items.placed(index, kind)
+        if placed is None or self._items.index_reused:
             self.w.singular = True  # with another id it may be about another item
-            if named is not None and named.kind == kind:
+            named = self._items.named(kind, id_, call_id)
+            if named is not None:
                 return named
-        return placed if index is not None or id_ else self._last.get(kind)
+        return placed if index is not None or id_ else self._items.last(kind, call_id)
 
     def _item(self, payload: dict[str, Any], kind: str) -> Item:
         """The item that an event is about; one that was never added is opened."""
         found = self._find(payload, kind)
-        return found or self._open(payload, {"type": kind, "id": payload.get("item_id")})
+        called = {"call_id": payload["call_id"]} if kind in CALLS and payload.get("call_id") else {}
+        return found or self._open(payload, {"type": kind, "id": payload.get("item_id"), **called})
 
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
-        kind, number, index = _kind(given), len(self._items), _number(payload, "output_index")
+        kind, number, index = kind_of(given), len(self._items.all), index_of(payload, "output_index")
         item = Item(kind, number, number if index is None else index, OPENINGS.get(kind))
-        self._items.append(item)
         self._found.clear()
-        self._last[kind] = item
-        if index is not None:
-            self._placed[index, kind] = item
-        self._name(item, given)
+        self._items.add(item, index, given)
         extra = {
             "output_index": item.place,
             **news(item.fields, given, OWN.get(kind, _NONE), whole=kind == "reasoning"),
@@ -327,13 +316,6 @@ class OpenAIResponses(Dialect):
             self._start(item, "unknown", given, name=kind)
         return item
 
-    def _name(self, item: Item, given: dict[str, Any]) -> None:
-        """Keep the ids by which later events may name the item."""
-        id_ = _text(given.get("id"))
-        item.id, item.call_id = item.id or id_, item.call_id or _text(given.get("call_id"))
-        if id_:
-            self._ids[id_] = item
-
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
         item.first = self._keep_piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
@@ -346,6 +328,8 @@ class OpenAIResponses(Dialect):
         """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
         self._take(item, given, data, *path, whole=True)
         item.done = True
+        if item.id is None and item.call_id is None:
+            item.told = checksum(given)
         if item.first is None:
             # A message that is empty or nothing but a refusal: no part has its fields.
             for key, value in {"type": item.kind, "id": item.id, **item.fields}.items():
@@ -355,7 +339,7 @@ class OpenAIResponses(Dialect):
 
     def _take(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
         """What an item says when it is added or done."""
-        self._name(item, given)
+        self._items.name(item, given)
         if item.kind not in OWN:
             if whole and (not item.done or given != item.value):
                 item.value = given
@@ -394,19 +378,24 @@ class OpenAIResponses(Dialect):
     # Parts of messages and of reasoning
 
     def _list(self, item: Item, listed: Any, default: str) -> None:
-        """The parts of an item whole: the n-th of its kind is the n-th that came."""
+        """The parts of an item whole."""
         came: dict[Kind, list[Piece]] = {}
         for (family, kind, _), piece in item.pieces.items():
             if family == PARTS[default][0]:
                 came.setdefault(kind, []).append(piece)
-        for place, given in enumerate(listed if isinstance(listed, list) else [listed] if listed else ()):
+        parts = listed if isinstance(listed, list) else [listed] if listed else []
+        left = Counter(_part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
+        for place, given in enumerate(parts):
             if not isinstance(given, (dict, str)):
                 self.w.extra(("output", item.place, PARTS[default][0], place), given)
                 continue
             part = given if isinstance(given, dict) else {"type": default, "text": given}
-            family, kind, _ = _part_row(part, default)
-            row = came.get(kind)
-            self._take_part(item, part, default, row.pop(0) if row else self._piece(item, family, kind, place))
+            family, kind, field = _part_row(part, default)
+            found = next_told(came.get(kind, []), part.get(field), left[kind])
+            left[kind] -= 1
+            if found is not None and found[1] != part.get(field):
+                part = {**part, field: found[1]}
+            self._take_part(item, part, default, found[0] if found else self._piece(item, family, kind, place))
 
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
         """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
@@ -415,7 +404,7 @@ class OpenAIResponses(Dialect):
         for _, part in self.w.objects("part", payload.get("part")):
             family, kind, _ = _part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
-            piece = self._piece(item, family, kind, _number(payload, sub) or 0)
+            piece = self._piece(item, family, kind, index_of(payload, sub) or 0)
             if is_done or not piece.has_text:
                 self._take_part(item, part, default, piece)
             if is_done:
@@ -472,11 +461,11 @@ class OpenAIResponses(Dialect):
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
         """The part that an event about text is about."""
         stem, kind, family, part_kind, sub, _ = TEXTS[payload["type"]]
-        key = (stem, _number(payload, "output_index"), _number(payload, sub) or 0)
+        key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
         piece = self._found.get(key)
         if piece is None:
             piece = self._piece(self._item(payload, kind), family, part_kind, key[2])
-            if key[1] is not None and not self._index_reused:
+            if key[1] is not None and not self._items.index_reused:
                 self._found[key] = piece
         return piece
 
@@ -507,15 +496,17 @@ class OpenAIResponses(Dialect):
         extra["index"] = extra.pop("output_index")
         kind: Kind = "server_tool_call" if on_server else "tool_call"
         id_ = item.call_id or (item.id if item.kind.startswith(BY_ITEM_ID) else None)
-        tool, name = TYPES.get(item.kind, item.kind), _text(given.get("name")) or name
+        tool, name = TYPES.get(item.kind, item.kind), text_of(given, "name") or name
         self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
-        self._last_call = item
+        self._items.last_call = item
 
     def _take_call(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
-        slot, id_, name = item.first.slot, _text(given.get("call_id")), _text(given.get("name"))
+        slot, id_, name = item.first.slot, text_of(given, "call_id"), text_of(given, "name")
         fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
         slot.id, slot.name = id_ or slot.id, name or slot.name
         self.w.update(slot, **fresh)
+        if whole and given.get("status") == "incomplete":
+            self.w.cut(slot)
         field = next((field for field in CALLS[item.kind][2] if given.get(field)), None)
         if field is None:
             return
@@ -554,10 +545,10 @@ class OpenAIResponses(Dialect):
 
     def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
-        kind, index = INPUTS[payload["type"]][1], _number(payload, "output_index")
-        placed = () if index is None else (self._placed.get((index, call)) for call in CALLS)
+        kind, index = INPUTS[payload["type"]][1], index_of(payload, "output_index")
+        placed = () if index is None else (self._items.placed(index, call) for call in CALLS)
         found = self._find(payload, kind) or next(filter(None, placed), None)
-        last = None if payload.get("item_id") else self._last_call
+        last = None if payload.get("item_id") or payload.get("call_id") else self._items.last_call
         return found or (last if last is not None and not last.done else self._item(payload, kind))
 
     def _input(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -570,14 +561,14 @@ class OpenAIResponses(Dialect):
             self._write_input(self._input_item(payload), delta)
         elif value:
             item = self._input_item(payload)
-            self._take_call(item, {"name": payload.get("name")}, b"", whole=False)
+            self._take_call(item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
             is_text = item.kind in OPENINGS
             whole = _json.encode({**item.rest, field: value}) if is_text else input_text(field, value, frame.data)
             item.first.state(self.w, whole)
 
     def _command(self, payload: dict[str, Any], frame: Frame) -> None:
         """A command of a shell, in pieces or, if there were none, whole. The events name no item but by its index."""
-        number, text = _number(payload, "command_index") or 0, payload.get("delta") or payload.get("command")
+        number, text = index_of(payload, "command_index") or 0, payload.get("delta") or payload.get("command")
         if isinstance(text, str) and text:
             item = self._item(payload, "shell_call")
             is_new = number not in item.commands
@@ -603,7 +594,7 @@ class OpenAIResponses(Dialect):
 
     def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
         """What a command printed. It is held until it is whole, since a result has no pieces."""
-        item, number = self._item(payload, "shell_call_output"), _number(payload, "command_index") or 0
+        item, number = self._item(payload, "shell_call_output"), index_of(payload, "command_index") or 0
         delta, output = payload.get("delta"), payload.get("output")
         if isinstance(output, list):
             item.outputs[number] = output
@@ -638,20 +629,6 @@ class OpenAIResponses(Dialect):
             self.w.error(error)
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _kind(given: dict[str, Any]) -> str:
-    return word(given.get("type"), default="item")
-
-
-def _number(payload: dict[str, Any], key: str) -> int | None:
-    """An index, if there is one of a sensible size. llama.cpp sends none."""
-    value = payload.get(key)
-    return value if type(value) is int and abs(value) < 1 << 31 else None
-
-
 def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
     """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
     kind = word(part.get("type"), default=default)
@@ -676,7 +653,13 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     "error": OpenAIResponses._error,
 }
 
-_CARRYING = (OpenAIResponses._created, OpenAIResponses._progress, OpenAIResponses._closing)
+# The fields that are read, of events that have others than most.
+_READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[str]] = {
+    OpenAIResponses._created: _CARRYING_FIELDS,
+    OpenAIResponses._progress: _CARRYING_FIELDS,
+    OpenAIResponses._closing: _CARRYING_FIELDS,
+    OpenAIResponses._input: EVENT_FIELDS | {"call_id"},
+}
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})

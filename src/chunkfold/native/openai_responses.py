@@ -68,6 +68,7 @@ RULES: Mapping[str, Rule] = {
     "model": FIRST,
     "created_at": FIRST,
     "name": Rule("extend", "output[].name"),
+    "call_id": Rule("first", "output[].call_id"),
     "logprobs": APPEND,
     "annotation": Rule("extend", "output[].content[].annotations[]"),
     "item": Rule("last", "output[]"),

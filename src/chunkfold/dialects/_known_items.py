@@ -1,0 +1,167 @@
+"""
+The output items of OpenAI Responses by all that servers name them by: index and type, item id, call id.
+
+The index goes first, since GitHub Copilot draws item ids anew. Where it is missing, or the same for all, the id
+decides, and where there is none, the `call_id`: what belongs to one call must never get to another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from chunkfold import _json
+from chunkfold.dialects._words import whole_number, word
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chunkfold.dialects._output_items import Item
+
+__all__ = ["Items", "Listing", "index_of", "kind_of", "text_of"]
+
+
+class Items:
+    """The items that came, and the ways to find one."""
+
+    __slots__ = ("_called", "_ids", "_last", "_placed", "all", "index_reused", "last_call")
+
+    def __init__(self) -> None:
+        self.all: list[Item] = []
+        # The item that was opened last at an index with a type, under an id, of a type, of a type under a call id.
+        self._placed: dict[tuple[int, str], Item] = {}
+        self._ids: dict[str, Item] = {}
+        self._last: dict[str, Item] = {}
+        self._called: dict[tuple[str, str], Item] = {}
+        self.last_call: Item | None = None
+        # Servers that give all items one index tell them apart by their ids.
+        self.index_reused = False
+
+    def add(self, item: Item, index: int | None, given: Mapping[str, Any]) -> None:
+        """Take a new item."""
+        self.all.append(item)
+        self._last[item.kind] = item
+        if index is not None:
+            self._placed[index, item.kind] = item
+        self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
+        self.name(item, given)
+
+    def name(self, item: Item, given: Mapping[str, Any]) -> None:
+        """Keep the ids by which later events may name the item."""
+        id_, call_id = text_of(given, "id"), text_of(given, "call_id")
+        item.id, item.call_id = item.id or id_, item.call_id or call_id
+        if id_:
+            self._ids[id_] = item
+        if call_id:
+            self._called.setdefault((item.kind, call_id), item)
+
+    def placed(self, index: int | None, kind: str) -> Item | None:
+        """The item of that type that was opened last at that index."""
+        return None if index is None else self._placed.get((index, kind))
+
+    def named(self, kind: str, id_: str | None, call_id: str | None) -> Item | None:
+        """The item of that type with that id, else with that call id, which some servers put in the id's place."""
+        found = self._ids.get(id_ or "")
+        if found is not None and found.kind == kind:
+            return found
+        return self.called(kind, id_) or self.called(kind, call_id)
+
+    def called(self, kind: str, call_id: str | None) -> Item | None:
+        """The item of that type that was opened last with that call id."""
+        return self._called.get((kind, call_id or ""))
+
+    def last(self, kind: str, call_id: str | None) -> Item | None:
+        """The item of that type that was opened last, unless its call id is another one."""
+        found = self._last.get(kind)
+        return found if found is None or self._may_be_called(found, call_id) else None
+
+    def may_be(self, item: Item, given: Mapping[str, Any]) -> bool:
+        """False if the ids of *given*, or another name, say that it is another item than *item*."""
+        id_ = text_of(given, "id")
+        same_id = not item.id or not id_ or self._ids.get(id_) is item
+        return same_id and has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
+
+    def _may_be_called(self, item: Item, call_id: str | None) -> bool:
+        if not call_id or not item.call_id or call_id == item.call_id:
+            return True
+        return self._called.get((item.kind, call_id)) is item
+
+    def is_repeat(self, item: Item, given: Mapping[str, Any], index: int | None) -> bool:
+        """True if an item that was done already is told again. One that nothing names must say the same."""
+        if index is None and not (text_of(given, "id") or text_of(given, "call_id")):
+            return item.told == checksum(given)
+        return self.may_be(item, given)
+
+
+class Listing:
+    """The list of items in a closing response: those that came before are confirmed."""
+
+    def __init__(self, items: Items, listed: list[dict[str, Any]]) -> None:
+        self._items = items
+        self._calls = {(kind_of(given), text_of(given, "call_id")) for given in listed}
+        self._taken: set[int] = set()
+        self._waiting: dict[str, list[Item]] = {}
+        for item in reversed(items.all):
+            if not self._is_listed(item) or items.called(item.kind, item.call_id) is not item:
+                self._waiting.setdefault(item.kind, []).append(item)
+
+    def _is_listed(self, item: Item) -> bool:
+        return item.call_id is not None and (item.kind, item.call_id) in self._calls
+
+    def find(self, place: int, given: Mapping[str, Any]) -> Item | None:
+        """
+        The item that *given* at that place is: by id or call id, by place, else the first one of its type. Ids differ
+        where a server draws them anew (vLLM call ids too), places where it leaves items out.
+        """
+        kind, id_, call_id = kind_of(given), text_of(given, "id"), text_of(given, "call_id")
+        placed, named = self._items.placed(place, kind), self._items.named(kind, id_, None)
+        first = placed if placed is not None and placed.id == id_ else None
+        certain = [item for item in (first, named) if item is not None and item.call_id in (None, call_id)]
+        doubtful = [item for item in (named, placed) if item is not None and not self._is_another(item, call_id)]
+        for item in (*certain, self._items.called(kind, call_id), *doubtful):
+            if item is not None and item.kind == kind and item.number not in self._taken and has_its_name(item, given):
+                return item
+        return self._next(kind)
+
+    def _is_another(self, item: Item, call_id: str | None) -> bool:
+        """True if the item is one that stands elsewhere in the list."""
+        return item.call_id != call_id and self._is_listed(item)
+
+    def _next(self, kind: str) -> Item | None:
+        waiting = self._waiting.get(kind, [])
+        while waiting and waiting[-1].number in self._taken:
+            waiting.pop()
+        return waiting[-1] if waiting else None
+
+    def take(self, item: Item) -> None:
+        """No other one of the list is this item."""
+        self._taken.add(item.number)
+
+
+def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
+    """False if *given* is a call of another tool than *item* is."""
+    name = text_of(given, "name")
+    return name is None or item.first is None or item.first.slot.name in (None, name)
+
+
+def checksum(given: Mapping[str, Any]) -> int:
+    """By which an item is known again that has no name."""
+    return crc32(_json.encode(given).encode("utf-8", "surrogatepass"))
+
+
+def index_of(payload: Mapping[str, Any], key: str) -> int | None:
+    """An index, if there is one of a sensible size. llama.cpp sends none."""
+    value = payload.get(key)
+    number = value if type(value) is int else whole_number(value)
+    return number if number is not None and abs(number) < 1 << 31 else None
+
+
+def kind_of(given: Mapping[str, Any]) -> str:
+    """The type of an item."""
+    return word(given.get("type"), default="item")
+
+
+def text_of(holder: Mapping[str, Any], key: str) -> str | None:
+    """A text, if there is one with something in it."""
+    value = holder.get(key)
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,187 @@
+"""Odd words and odd places in the calls of `openai-chat`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws import assert_laws
+from tests.streams import sse
+
+
+def chunk(*calls, **choice):
+    delta = {"tool_calls": list(calls)} if calls else {}
+    choice = {"index": 0, "delta": delta, "finish_reason": None, **choice}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def piece(name, arguments, **fields):
+    return {"index": 0, "type": "FUNCTION", "function": {"name": name, "arguments": arguments}, **fields}
+
+
+FINISH = chunk(finish_reason="tool_calls")
+
+# As a gateway before a Mistral model sent it: the word where others have no field.
+NULL_BEFORE_THE_TEXT = [chunk(piece("ls", "", id="a")), chunk(piece("null", '{"p":1}', id=""))]
+NULL_BEHIND_SOME_TEXT = [chunk(piece("ls", '{"p"', id="a")), chunk(piece("null", ":1}", id=""))]
+NULL_WITH_AN_ID_DRAWN_ANEW = [chunk(piece("ls", '{"p"', id="a")), chunk(piece("null", ":1}", id="b"))]
+NULL_UNDER_AN_INDEX_THAT_DRIFTS = [chunk(piece("ls", '{"p"', id="a")), chunk(piece("null", ":1}", id="", index=1))]
+NULL_FIRST = [chunk(piece("null", "", id="a")), chunk(piece("ls", '{"p":1}', id=""))]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        NULL_BEFORE_THE_TEXT, NULL_BEHIND_SOME_TEXT, NULL_WITH_AN_ID_DRAWN_ANEW, NULL_UNDER_AN_INDEX_THAT_DRIFTS,
+        NULL_FIRST,
+    ],
+)  # fmt: skip
+def test_the_word_null_is_no_piece_of_a_name(frames):
+    frames = [*frames, FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    (call,) = response.tool_calls
+    assert (call.id, call.name, call.raw_arguments) == ("a", "ls", '{"p":1}')
+    assert not response.diagnostics
+
+
+def test_a_tool_may_be_called_null():
+    frames = [chunk(piece("null", "", id="a")), chunk(piece("", "{}", id="")), FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.id, call.name, call.status) == ("a", "null", "complete")
+
+
+def test_an_id_beside_the_name_is_that_of_the_call():
+    """llama.cpp had it there for some days."""
+    first = {"index": 0, "function": {"id": "a", "name": "ls", "arguments": '{"p"'}}
+    frames = [chunk(first), chunk({"index": 0, "function": {"id": "a", "name": "ls", "arguments": ":1}"}}), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    (call,) = response.tool_calls
+    assert (call.id, call.name, call.raw_arguments) == ("a", "ls", '{"p":1}')
+    (made,) = response.to_native()["choices"][0]["message"]["tool_calls"]
+    assert (made["id"], made["function"]) == ("a", {"name": "ls", "arguments": '{"p":1}'})
+
+
+def twice(name, arguments, **fields):
+    """A piece as llama-cpp-python sends it, in the old form and in the new one."""
+    function = {"name": name, "arguments": arguments}
+    return {"function_call": function, "tool_calls": [{"index": 0, "function": function, **fields}]}
+
+
+def message(delta, **choice):
+    choice = {"index": 0, "delta": delta, "finish_reason": None, **choice}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def test_a_call_told_in_the_old_form_and_in_the_new_one_is_one_call():
+    frames = [
+        message({"role": "assistant", "content": None, "function_call": None, "tool_calls": None}),
+        message(twice("pay", "", id="a", type="function")),
+        message(twice("pay", '{"sum":', id="a", type="function")),
+        message(twice(None, " 10}")),
+        FINISH,
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("a", "pay", {"sum": 10})]
+    (made,) = response.to_native()["choices"]
+    assert made["message"]["function_call"] is None
+
+
+def test_another_call_in_the_old_form_is_another_call():
+    delta = {**twice("pay", "{}", id="a"), "function_call": {"name": "tell", "arguments": "{}"}}
+    frames = [message(delta), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name) for call in response.tool_calls] == [("a", "pay"), (None, "tell")]
+
+
+@pytest.mark.parametrize("before", [[], [message(twice("pay", "{}", id="a", type="function"))]])
+def test_a_message_that_has_a_call_in_both_forms_has_one_call(before):
+    whole = {"role": "assistant", "content": None, **twice("pay", "{}", id="a", type="function")}
+    del whole["tool_calls"][0]["index"]
+    body = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 7,
+        "model": "m",
+        "choices": [{"index": 0, "message": whole, "finish_reason": "tool_calls"}],
+    }
+    frames = [*before, sse(body)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("a", "pay", {})]
+    if not before:
+        assert response.to_native() == body
+
+
+def restated(*calls):
+    whole = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    return message({}, message=whole, finish_reason="tool_calls")
+
+
+def whole_call(id, name, arguments):
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+FIRST = chunk({**piece("pay", '{"sum":10}', id="a"), "index": 0})
+SECOND = chunk({**piece("tell", "{}", id="b"), "index": 1})
+
+
+def test_calls_that_a_message_restates_under_new_ids_are_no_more_calls():
+    frames = [FIRST, SECOND, restated(whole_call("x", "pay", '{"sum":10}'), whole_call("y", "tell", "{}"))]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [
+        ("a", "pay", {"sum": 10}),
+        ("b", "tell", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "ids"),
+    [
+        ([whole_call("b", "tell", "{}")], ["a", "b"]),
+        ([whole_call("b", "tell", "{}"), whole_call("a", "pay", '{"sum":10}')], ["a", "b"]),
+        ([whole_call("x", "ask", "{}")], ["a", "b", "x"]),
+        ([whole_call("a", "pay", '{"sum":10}'), whole_call("x", "tell", "{}")], ["a", "b"]),
+    ],
+)
+def test_a_call_that_only_the_message_has_is_a_call(calls, ids):
+    frames = [FIRST, SECOND, restated(*calls)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.id for call in response.tool_calls] == ids
+
+
+def detail(data, id, **delta):
+    fields = {"type": "reasoning.encrypted", "data": data, "id": id, "format": "google-gemini-v1", "index": 0}
+    return message({"reasoning_details": [fields], **delta})
+
+
+def test_details_with_ids_of_their_own_are_not_one_although_they_have_one_index():
+    """OpenRouter numbers every detail 0 in a stream; each is to be sent back with the call that its id names."""
+    frames = [FIRST, detail("E1", "a"), SECOND, detail("E2", "b"), detail("E2", "b"), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.encrypted, part.extra["id"]) for part in response.parts if part.kind == "reasoning"] == [
+        ("E1", "a"),
+        ("E2", "b"),
+    ]
+    details = response.to_native()["choices"][0]["message"]["reasoning_details"]
+    assert [(made["data"], made["id"]) for made in details] == [("E1", "a"), ("E2", "b")]
+
+
+def thought(**fields):
+    return message(
+        {"reasoning_details": [{"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0, **fields}]}
+    )
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [thought(text="A"), thought(text="B"), thought(signature="S1"), thought(text="C"), thought(signature="S2")],
+        [thought(text="AB", signature="S1"), thought(text="C"), thought(signature="S2", text="")],
+        [thought(text="AB"), thought(signature="S1"), thought(signature="S1"), thought(text="C", signature="S2")],
+    ],
+)
+def test_what_is_thought_after_a_signature_is_a_detail_of_its_own(frames):
+    """Each signature is for the text before it, and is refused with any other."""
+    frames = [*frames, FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == [("AB", "S1"), ("C", "S2")]
+    details = response.to_native()["choices"][0]["message"]["reasoning_details"]
+    assert [(made["text"], made["signature"]) for made in details] == [("AB", "S1"), ("C", "S2")]

@@ -1,0 +1,227 @@
+"""
+Which call an event of `openai-responses` is about, where servers leave out ids and indexes, repeat or redraw them.
+
+A call whose arguments end up on another one is run for what nobody asked for, and one that disappears is never run.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws import assert_laws
+from tests.streams import sse
+
+
+def call(number, name, arguments="", *, id=None, **fields):
+    item = {"type": "function_call", "call_id": f"call_{number}", "name": name, "arguments": arguments, **fields}
+    return item if id is None else {"id": id, **item}
+
+
+def event(kind, **fields):
+    return sse({"type": f"response.{kind}", **fields}, f"response.{kind}")
+
+
+def added(item, **place):
+    return event("output_item.added", item=item, **place)
+
+
+def done(item, **place):
+    return event("output_item.done", item=item, **place)
+
+
+def delta(text, **place):
+    return event("function_call_arguments.delta", delta=text, **place)
+
+
+def completed(*output):
+    response = {"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": list(output)}
+    return event("completed", response=response)
+
+
+LOOK, SEND = call(1, "look", '{"a":1}'), call(2, "send", '{"b":2}')
+BOTH = [("call_1", "look", '{"a":1}'), ("call_2", "send", '{"b":2}')]
+
+
+def given(item, **fields):
+    """The item with an id or arguments of its own."""
+    return {**item, **fields}
+
+
+NEITHER_ID_NOR_INDEX = [done(LOOK), done(SEND), completed()]
+TWICE_AND_CLOSED = [done(LOOK), done(LOOK), done(SEND), done(SEND), completed(LOOK, SEND)]
+INDEX_ZERO_DONE_ONLY = [done(LOOK, output_index=0), done(SEND, output_index=0), done(LOOK, output_index=0), completed()]
+INDEX_ZERO = [
+    added(call(1, "look"), output_index=0),
+    delta('{"a":1}', output_index=0),
+    done(LOOK, output_index=0),
+    added(call(2, "send"), output_index=0),
+    delta('{"b":2}', output_index=0),
+    done(SEND, output_index=0),
+    completed(),
+]
+ONE_ID_FOR_ALL = [
+    done(given(LOOK, id="fc"), output_index=0),
+    done(given(SEND, id="fc"), output_index=0),
+    completed(given(LOOK, id="fc"), given(SEND, id="fc")),
+]
+ONE_ID_AND_NO_INDEX = [done(given(LOOK, id="fc")), done(given(SEND, id="fc")), completed()]
+# As DeepSeek does it.
+DELTAS_BY_CALL_ID = [
+    added(call(1, "look", id="fc_1")),
+    added(call(2, "send", id="fc_2")),
+    delta('{"b":', call_id="call_2"),
+    delta('{"a":1}', call_id="call_1"),
+    delta("2}", call_id="call_2"),
+    completed(),
+]
+CALL_ID_AS_ITEM_ID = [
+    added(call(1, "look", id="fc_1")),
+    added(call(2, "send", id="fc_2")),
+    delta('{"a":1}', item_id="call_1"),
+    delta('{"b":2}', item_id="call_2"),
+    completed(),
+]
+ONLY_ARGUMENTS = [
+    event("function_call_arguments.done", arguments='{"a":1}', name="look", call_id="call_1"),
+    delta('{"b":', call_id="call_2"),
+    delta("2}", call_id="call_2"),
+    event("function_call_arguments.done", arguments='{"b":2}', name="send", call_id="call_2"),
+    completed(),
+]
+CLOSED_IN_ANOTHER_ORDER = [done(LOOK, output_index=0), done(SEND, output_index=1), completed(SEND, LOOK)]
+CLOSED_WITH_THE_SECOND_ALONE = [done(LOOK, output_index=0), done(SEND, output_index=1), completed(SEND)]
+# GitHub Copilot draws item ids anew.
+CLOSED_UNDER_NEW_IDS = [
+    done(given(LOOK, id="a"), output_index=0),
+    done(given(SEND, id="b"), output_index=1),
+    completed(given(SEND, id="c")),
+]
+INDEXES_AS_TEXT = [
+    added(call(1, "look"), output_index="0"),
+    added(call(2, "send"), output_index="1"),
+    delta('{"a":1}', output_index="0"),
+    delta('{"b":2}', output_index="1"),
+    completed(),
+]
+STARTED_AND_NEVER_DONE = [
+    added(call(1, "look", id="fc_1"), output_index=0),
+    delta('{"a', output_index=0, item_id="fc_1"),
+    added(call(2, "send", id="fc_2"), output_index=1),
+    completed(given(SEND, id="x"), given(LOOK, id="y")),
+]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        NEITHER_ID_NOR_INDEX, TWICE_AND_CLOSED, INDEX_ZERO, INDEX_ZERO_DONE_ONLY, ONE_ID_FOR_ALL, ONE_ID_AND_NO_INDEX,
+        DELTAS_BY_CALL_ID, CALL_ID_AS_ITEM_ID, ONLY_ARGUMENTS, CLOSED_IN_ANOTHER_ORDER, CLOSED_WITH_THE_SECOND_ALONE,
+        CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, STARTED_AND_NEVER_DONE,
+    ],
+)  # fmt: skip
+def test_calls_are_told_apart_by_their_call_ids(frames):
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH
+    assert all(made.status == "complete" for made in response.tool_calls)
+    assert response.finish_reason == "tool_calls"
+    assert not response.extra.get("call_id")
+
+
+def test_a_call_whose_call_id_comes_late_is_one_call():
+    start = {"type": "function_call", "name": "look", "arguments": ""}
+    frames = [added(start), delta('{"a":1}', call_id="call_1"), done(LOOK), completed(LOOK)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH[:1]
+
+
+@pytest.mark.parametrize("ids", [{"id": "fc_1"}, {"id": None}])
+def test_a_call_id_drawn_anew_by_each_event_makes_no_new_call(ids):
+    """As vLLM does it: the index tells that it is the same call."""
+    again = given(LOOK, call_id="call_x", **ids)
+    frames = [
+        added(given(LOOK, arguments="", id="fc_1"), output_index=0),
+        delta('{"a":1}', output_index=0, item_id="fc_1"),
+        done(again, output_index=0),
+        completed(given(LOOK, call_id="call_y", **ids)),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.name, made.raw_arguments) for made in response.tool_calls] == [("look", '{"a":1}')]
+
+
+ONE_CALL_ID = [
+    added(call(1, "look")),
+    delta('{"a":1}', call_id="call_1"),
+    done(LOOK),
+    added(call(1, "send")),
+    delta('{"b":2}', call_id="call_1"),
+    done(given(SEND, call_id="call_1")),
+    completed(),
+]
+ONE_CALL_ID_DONE_ONLY = [done(LOOK), done(given(SEND, call_id="call_1")), completed()]
+ONE_CALL_ID_BY_INDEX = [
+    added(call(1, "look"), output_index=0),
+    added(call(1, "send"), output_index=1),
+    delta('{"b":2}', output_index=1, call_id="call_1"),
+    delta('{"a":1}', output_index=0, call_id="call_1"),
+    completed(),
+]
+
+
+@pytest.mark.parametrize("frames", [ONE_CALL_ID, ONE_CALL_ID_DONE_ONLY, ONE_CALL_ID_BY_INDEX])
+def test_calls_that_share_a_call_id_are_told_apart_by_their_names(frames):
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    made = [(call.id, call.name, call.raw_arguments) for call in response.tool_calls]
+    assert made == [("call_1", "look", '{"a":1}'), ("call_1", "send", '{"b":2}')]
+
+
+def message(text):
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}
+
+
+def test_items_without_any_name_are_repeats_only_if_they_say_the_same():
+    frames = [done(message("A")), done(message("B")), done(message("B")), completed()]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts] == ["A", "B"]
+
+
+def test_equal_calls_of_two_kinds_may_have_one_call_id():
+    custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "run", "input": "x"}
+    frames = [done(LOOK), done(custom), completed()]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.name, made.raw_arguments) for made in response.tool_calls] == [("look", '{"a":1}'), ("run", "x")]
+
+
+def texts(*said):
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in said]
+    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content}
+
+
+def text_at(place, text):
+    return event("output_text.delta", item_id="msg_1", output_index=0, content_index=place, delta=text)
+
+
+def part_at(place):
+    part = {"type": "output_text", "text": "", "annotations": []}
+    return event("content_part.added", item_id="msg_1", output_index=0, content_index=place, part=part)
+
+
+@pytest.mark.parametrize(
+    ("frames", "said", "made"),
+    [
+        ([part_at(0), part_at(1), text_at(1, "B")], ["B"], ["", "B"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["B"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "B"), text_at(2, "C")], ["A", "C"], ["A", "B", "C"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["AB"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["ABC"], ["A", "BC"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["A", "X"], ["A", "X"]),
+        ([text_at(0, "A"), text_at(1, "B")], ["X"], ["X", "B"]),
+        ([text_at(0, "A")], ["A", "B"], ["A", "B"]),
+        ([text_at(0, "A"), text_at(1, "A"), text_at(2, "A")], ["A", "A"], ["A", "A", "A"]),
+    ],
+)
+def test_parts_that_a_message_does_not_list_one_by_one(frames, said, made):
+    """A text that came is confirmed where the message has it, and is not there twice."""
+    frames = [*frames, done(texts(*said), output_index=0), completed(texts(*said))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts] == made

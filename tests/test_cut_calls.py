@@ -1,0 +1,172 @@
+"""
+Half of a custom tool's text lacks no bracket, and still must not look like a call that can be run: it may be half a
+command, or half a patch.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import chunkfold
+from chunkfold import Response, fold
+from chunkfold.errors import InvalidToolCall
+from tests.laws import assert_laws
+from tests.streams import sse
+
+DONE = b"data: [DONE]\n\n"
+ERROR = sse({"error": {"message": "overloaded", "type": "server_error"}})
+
+
+def chunk(delta, reason=None):
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def started(number=0):
+    custom = {"name": "sh", "input": ""}
+    return chunk({"tool_calls": [{"index": number, "id": f"id{number}", "type": "custom", "custom": custom}]})
+
+
+def more(text, number=0):
+    return chunk({"tool_calls": [{"index": number, "custom": {"input": text}}]})
+
+
+RUN = [started(), more("rm -r"), more(" /tmp/x")]
+TEXT = chunk({"content": "So it is."})
+
+CHAT_ENDS = {
+    "by the end of the bytes": [],
+    "by the token limit": [chunk({}, "length"), DONE],
+    "by a filter": [chunk({}, "content_filter"), DONE],
+    "by an abort": [chunk({}, "abort"), DONE],
+    "by an error": [ERROR],
+    "by an error before the end mark": [ERROR, DONE],
+    "by a reason that is an error": [chunk({}, "error"), DONE],
+}
+
+
+def event(kind, **fields):
+    return sse({"type": kind, **fields}, kind)
+
+
+def closing(status, *output, **fields):
+    response = {"id": "resp_1", "object": "response", "status": status, "model": "m", "output": list(output), **fields}
+    return event(f"response.{status}", response=response)
+
+
+def item(number=0, **fields):
+    names = {"id": f"item_{number}", "type": "custom_tool_call", "call_id": f"id{number}", "name": "sh"}
+    return {**names, "input": "", **fields}
+
+
+def added(number=0):
+    return event("response.output_item.added", output_index=number, item=item(number))
+
+
+def delta(text, number=0):
+    return event("response.custom_tool_call_input.delta", output_index=number, item_id=f"item_{number}", delta=text)
+
+
+LIMIT = {"incomplete_details": {"reason": "max_output_tokens"}}
+RESPONSE_ENDS = {
+    "by the end of the bytes": [],
+    "by the token limit": [closing("incomplete", **LIMIT)],
+    "by a failure": [closing("failed", error={"code": "server_error", "message": "m"})],
+    "by an error": [event("error", code="server_error", message="m")],
+    "by a cancellation": [closing("cancelled")],
+}
+
+
+def assert_cut(frames, dialect, raw):
+    response = assert_laws(b"".join(frames), frames, dialect)
+    call = response.tool_calls[-1]
+    assert (call.id, call.raw_arguments, call.status) == ("id0", raw, "truncated")
+    with pytest.raises(InvalidToolCall):
+        _ = call.arguments
+    assert [note.kind for note in response.diagnostics] == ["unusable_arguments"]
+    told = []
+    with chunkfold.stream(frames, dialect, on_tool_call=told.append) as stream:
+        list(stream)
+    assert [made.status for made in told] == ["truncated"]
+    again = Response.from_native(response.to_native()) if response.error is None else response
+    assert [made.status for made in again.tool_calls] == ["truncated"]
+
+
+@pytest.mark.parametrize("end", CHAT_ENDS.values(), ids=CHAT_ENDS)
+@pytest.mark.parametrize(("begin", "raw"), [(RUN[:1], ""), (RUN, "rm -r /tmp/x"), ([TEXT, *RUN], "rm -r /tmp/x")])
+def test_a_call_of_chat_that_was_cut(begin, raw, end):
+    assert_cut([*begin, *end], "openai-chat", raw)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        [chunk({}, "tool_calls"), DONE],
+        [chunk({}, "stop")],
+        [chunk({}, "tool_calls"), ERROR],
+        [DONE],
+        [TEXT],
+        [TEXT, chunk({}, "length")],
+    ],
+)
+def test_a_call_of_chat_that_was_over(end):
+    response = assert_laws(b"".join([*RUN, *end]), [*RUN, *end], "openai-chat")
+    assert [(call.status, call.arguments) for call in response.tool_calls] == [("complete", "rm -r /tmp/x")]
+
+
+def test_of_several_calls_of_chat_the_last_one_was_cut():
+    frames = [*RUN, started(1), more("ls", 1), chunk({}, "length")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.status for call in response.tool_calls] == ["complete", "truncated"]
+
+
+@pytest.mark.parametrize("end", RESPONSE_ENDS.values(), ids=RESPONSE_ENDS)
+def test_a_call_of_responses_that_was_cut(end):
+    assert_cut([added(), delta("rm -r"), delta(" /tmp/x"), *end], "openai-responses", "rm -r /tmp/x")
+
+
+@pytest.mark.parametrize("fields", [{"status": "incomplete"}, {"status": "in_progress"}, {}])
+def test_a_call_of_responses_that_the_closing_event_lists_as_cut(fields):
+    end = closing("incomplete", item(input="rm", **fields), **LIMIT)
+    assert_cut([added(), delta("rm"), end], "openai-responses", "rm")
+
+
+def test_a_call_of_responses_that_was_done_as_one_that_was_cut():
+    done = event("response.output_item.done", output_index=0, item=item(input="rm", status="incomplete"))
+    assert_cut([added(), delta("rm"), done, closing("incomplete", **LIMIT)], "openai-responses", "rm")
+
+
+def test_all_calls_of_responses_that_were_not_done_were_cut():
+    frames = [added(), added(1), delta("rm"), delta("ls", 1), closing("incomplete", **LIMIT)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [call.status for call in response.tool_calls] == ["truncated", "truncated"]
+
+
+@pytest.mark.parametrize("end", [[], [closing("incomplete", **LIMIT)], [closing("completed")]])
+def test_a_call_of_responses_that_was_done(end):
+    done = event("response.output_item.done", output_index=0, item=item(input="rm -r /tmp/x", status="completed"))
+    frames = [added(), delta("rm -r /tmp/x"), done, *end]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-responses").tool_calls
+    assert (call.status, call.arguments) == ("complete", "rm -r /tmp/x")
+
+
+def test_a_transport_that_fails_cuts_a_call():
+    def source():
+        yield from RUN
+        raise OSError("reset")
+
+    (call,) = fold(source(), "openai-chat").tool_calls
+    assert call.status == "truncated"
+
+
+def test_who_stops_reading_has_half_a_call():
+    with chunkfold.stream(RUN, "openai-chat") as stream:
+        next(iter(stream))
+    (call,) = stream.response().tool_calls
+    assert call.status == "truncated"
+
+
+def test_while_the_stream_runs_a_call_is_open():
+    folder = chunkfold.Folder("openai-chat")
+    folder.feed(b"".join(RUN))
+    assert [call.status for call in folder.snapshot().tool_calls] == ["open"]
