@@ -42,6 +42,7 @@ LAYERS = {
         "_payloads",
         "_frames",
         "_decoder",
+        "_direct",
         "_saving",
         "_folder",
     },
@@ -187,7 +188,7 @@ def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     assert [word for word in PROVIDERS for name in names if word in name.lower()] == []
 
 
-@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "_decoder", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
+@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "_decoder", "_direct", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
 def test_the_core_does_no_input_or_output(path):
     """No clock, no network, no log, no files: callers push or pull as they like."""
     outside = {"socket", "ssl", "http", "urllib", "logging", "asyncio", "selectors", "threading", "subprocess", "time", "pathlib", "io", "os", "sys"}  # fmt: skip

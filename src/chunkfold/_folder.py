@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from chunkfold._decoder import Decoder, not_fed
+from chunkfold._decoder import not_fed
+from chunkfold._direct import DirectDecoder
 from chunkfold._objects import error_body_of, payload_of
 from chunkfold._unfinished import CR, LF
 from chunkfold._wording import described, given_or
@@ -67,7 +68,7 @@ class Folder:
             from chunkfold._live import Live
 
             self._live = Live(arguments=live_arguments, text=live_text, documents=False, depth=depth)
-        self._decoder = Decoder(
+        self._decoder = DirectDecoder(
             dialect, split_think_tags=split_think_tags, cumulative_deltas=cumulative_deltas, limits=limits
         )
         self._unfinished = self._decoder.unfinished

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from chunkfold._builders import ChoiceBuilder, PartBuilder, ResponseBuilder
-from chunkfold._decoder import Decoder
+from chunkfold._direct import DirectDecoder
 from chunkfold._frames import Frames
 from chunkfold._payloads import Payloads
 from chunkfold._version import __version__
@@ -46,13 +46,13 @@ _HEADER = len(_MAGIC) + 1 + 4
 
 # Modules whose classes may stand in the bytes.
 _MODULES = re.compile(
-    r"chunkfold\.(?:_builders|_decoder|_extras|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response"
+    r"chunkfold\.(?:_builders|_direct|_extras|_frames|_payloads|_unfinished|accumulator|events|limits|parts|policy|response"
     r"|(?:dialects|framing)[.\w]*)"
 )
 
 # Fields that are not written, since they can be had again.
 _LEFT_OUT: dict[type, frozenset[str]] = {
-    Decoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
+    DirectDecoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
     StreamAccumulator: frozenset({"_objection", "_response"}),
     ResponseBuilder: frozenset({"shown"}),
     ChoiceBuilder: frozenset({"shown"}),
@@ -74,7 +74,7 @@ _LONG = 48
 class State(NamedTuple):
     """What a folder is made of."""
 
-    decoder: Decoder
+    decoder: DirectDecoder
     accumulator: StreamAccumulator
     live: tuple[bool, bool, bool, list[tuple[int, int, int]]] | None
     """What is read while it comes: arguments, text to tell of, documents, see `Live.runs`. `None`: nothing."""
@@ -237,7 +237,7 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
         raise RestoreError(f"the folder was saved by chunkfold {version}, this is {__version__}")
     objects = _Objects(classes, nodes)
     decoder, accumulator = objects.values(root[:2])
-    if type(decoder) is not Decoder or type(accumulator) is not StreamAccumulator:
+    if type(decoder) is not DirectDecoder or type(accumulator) is not StreamAccumulator:
         raise RestoreError("these bytes are not a saved folder")
     _complete(decoder, accumulator, objects.parts)
     live = None if root[2] is None else _live(*root[2])
@@ -353,11 +353,11 @@ def _set_fields(target: Any, names: list[str], usual: list[type | None], values:
         object.__setattr__(target, name, value)
 
 
-def _complete(decoder: Decoder, accumulator: StreamAccumulator, parts: list[PartBuilder]) -> None:
+def _complete(decoder: DirectDecoder, accumulator: StreamAccumulator, parts: list[PartBuilder]) -> None:
     """Have again what was left out, and look once more at what decides how the stream is read."""
     for part in parts:
         part.reader, part.dirty = None, []
-    for target, fresh in ((decoder, Decoder()), (accumulator, StreamAccumulator())):
+    for target, fresh in ((decoder, DirectDecoder()), (accumulator, StreamAccumulator())):
         for name in _LEFT_OUT[type(target)]:
             setattr(target, name, getattr(fresh, name))
     accumulator._builder.show_anew()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._at_exit import forget, remember
-from chunkfold._decoder import END
+from chunkfold._direct import END
 from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold._sources import _WrongUse
 from chunkfold.errors import LimitExceeded
