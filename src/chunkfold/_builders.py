@@ -426,7 +426,7 @@ class ResponseBuilder:
 def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:
     """Add the items that are no exact repeats."""
     for item in new:
-        key = _json.encode(item)
+        key = _json.identity(item)
         if key not in seen:
             seen.add(key)
             items.append(item)

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "is_deeper", "is_object",
+    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper", "is_object",
     "parse_arguments", "raw_at", "raw_items_at", "verbatim",
 ]  # fmt: skip
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+_encode_in_order: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
 _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+_NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError)
 
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
 # Small enough to hold fewer brackets than may be nested, mostly.
@@ -246,8 +249,16 @@ def encode(value: Any) -> str:
     """JSON text of *value* on one line. What JSON has no word for is written as its `str()`."""
     try:
         return _encode(value).decode()
-    except (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError):
+    except _NOT_ENCODED:
         return "".join(_written(value))
+
+
+def identity(value: Any) -> str:
+    """By which a value is known again: JSON text that is the same in whatever order its keys came."""
+    try:
+        return _encode_in_order(value).decode()
+    except _NOT_ENCODED:
+        return "".join(_written(value, in_order=True))
 
 
 def encode_exactly(value: Any) -> str:
@@ -276,7 +287,7 @@ class _Token(str):
     __slots__ = ()
 
 
-def _written(value: Any, scalar: Callable[[Any], str] | None = None) -> Iterator[str]:
+def _written(value: Any, scalar: Callable[[Any], str] | None = None, *, in_order: bool = False) -> Iterator[str]:
     """
     JSON text in pieces, for what `msgspec` refuses: halves of surrogate pairs, integers of thousands of digits, any
     depth, objects of all kinds.
@@ -288,7 +299,8 @@ def _written(value: Any, scalar: Callable[[Any], str] | None = None) -> Iterator
             yield item
         elif isinstance(item, Mapping):
             left.append(_Token("}"))
-            for place, (key, inner) in enumerate(reversed(list(item.items()))):
+            members = sorted(item.items(), key=_name) if in_order else list(item.items())
+            for place, (key, inner) in enumerate(reversed(members)):
                 left += (inner, _Token(f"{_scalar(str(key))}:" if place == len(item) - 1 else f",{_scalar(str(key))}:"))
             yield "{"
         elif isinstance(item, (list, tuple)):
@@ -300,6 +312,10 @@ def _written(value: Any, scalar: Callable[[Any], str] | None = None) -> Iterator
             left.append(msgspec.structs.asdict(item))
         else:
             yield (scalar or _scalar)(item)
+
+
+def _name(member: tuple[Any, Any]) -> str:
+    return str(member[0])
 
 
 def _word(value: Any) -> str:

@@ -146,7 +146,7 @@ def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
 
 def checksum(given: Mapping[str, Any]) -> int:
     """By which an item is known again that has no name."""
-    return crc32(_json.encode(given).encode("utf-8", "surrogatepass"))
+    return crc32(_json.identity(given).encode("utf-8", "surrogatepass"))
 
 
 def index_of(payload: Mapping[str, Any], key: str) -> int | None:

@@ -188,5 +188,5 @@ def hashable(key: Any) -> Hashable:
     try:
         hash(key)
     except TypeError:
-        return _json.encode(key)
+        return _json.identity(key)
     return key  # type: ignore[no-any-return]

@@ -118,7 +118,7 @@ class Piece(msgspec.Struct, eq=False):
         new = {}
         for annotation in annotations if isinstance(annotations, list) else [annotations]:
             if annotation:
-                new[_json.encode(annotation)] = annotation
+                new[_json.identity(annotation)] = annotation
         w.annotations(self.slot.choice, self.slot, [new[key] for key in new if key not in self._cited])
         self._cited.update(new)
 

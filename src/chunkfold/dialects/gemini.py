@@ -519,8 +519,8 @@ class Gemini(Dialect):
             if items is not metadata[key]:
                 w.extra((*at, key), metadata[key])
                 continue
-            new = [item for item in items if (choice, _json.encode(item)) not in self._cited]
-            self._cited.update((choice, _json.encode(item)) for item in new)
+            new = [item for item in items if (choice, _json.identity(item)) not in self._cited]
+            self._cited.update((choice, _json.identity(item)) for item in new)
             for item in new:
                 w.extra((*at, key, "-"), item)
         w.blanks(metadata, (), *at)

@@ -179,7 +179,7 @@ class OpenAIResponses(Dialect):
         delta = payload.get("delta")
         told = told_beside(kind, payload)
         if not isinstance(delta, str):
-            told, delta = _json.encode((told, delta)), ""
+            told, delta = _json.identity((told, delta)), ""
         return self._sequence.has(self.w, payload["sequence_number"], told, delta) and kind in _REPEATABLE
 
     # The response

@@ -338,7 +338,7 @@ class VercelUI(Dialect):
         w.stop(slot)
 
     def _source(self, payload: dict[str, Any], frame: Frame) -> None:
-        number = self._sources.setdefault(_json.encode(payload), len(self._sources))
+        number = self._sources.setdefault(_json.identity(payload), len(self._sources))
         self.w.extra(("sources", "-"), [self.w.count(0), self._steps, number])
         self.w.annotations(0, None, [payload])
 
