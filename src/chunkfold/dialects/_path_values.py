@@ -1,4 +1,6 @@
-"""Arguments that come as values with JSON paths (Gemini): their text, as it grows."""
+"""
+Arguments that come as values with JSON paths (Gemini): their text, as it grows, and the calls that they belong to.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 
 if TYPE_CHECKING:
-    from chunkfold.dialects._slots import Slot
+    from collections.abc import Callable
 
-__all__ = ["PathValues"]
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
+
+__all__ = ["PathValues", "StreamedCalls"]
 
 # RFC 9535: `.name`, `[0]`, `['name']`, `["name"]`.
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(?:([0-9]{1,9})|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""", re.DOTALL)
@@ -121,6 +126,74 @@ class PathValues:
         """What closes the last value and the containers that are deeper than *depth*."""
         quote = '"' if self._steps and self._values[self._steps][0][0] == '"' else ""
         return quote + "".join("]" if is_array else "}" for is_array, _ in reversed(self._open[depth:]))
+
+
+class StreamedCalls:
+    """The calls whose arguments are streamed: one in each choice at a time."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._current: dict[int, PathValues] = {}
+        # Those that another one has taken the place of, by choice and id: a piece may name them again.
+        self._left: dict[tuple[int, str], PathValues] = {}
+        self._takes_turns = False
+
+    def current(self, choice: int) -> PathValues | None:
+        """The call of the choice that goes on."""
+        return self._current.get(choice)
+
+    def begin(self, slot: Slot) -> PathValues:
+        """A call begins."""
+        call = self._current[slot.choice] = PathValues(slot)
+        # Begun at once: a call cut here must not look like one without arguments.
+        self._writer.delta(slot, "{")
+        return call
+
+    def leave(self, choice: int, id_: Any) -> None:
+        """Another call begins: the one before is complete, unless both have ids, by which it may be gone on with."""
+        call = self._current.get(choice)
+        if call is not None and call.slot.id and isinstance(id_, str) and id_:
+            self._left[choice, call.slot.id] = self._current.pop(choice)
+        else:
+            self.complete(choice)
+
+    def take_up(self, choice: int, id_: Any) -> None:
+        """A piece names a call that was left for another one."""
+        if isinstance(id_, str) and (choice, id_) in self._left:
+            self._takes_turns = True
+            call = self._left.pop((choice, id_))
+            self.leave(choice, id_)
+            self._current[choice] = call
+
+    def complete(self, choice: int) -> None:
+        """The call of the choice, if one goes on, is complete."""
+        call = self._current.pop(choice, None)
+        if call is not None:
+            self._put_together(call)
+
+    def close(self, has_stopped: Callable[[int], bool]) -> None:
+        """
+        The input has ended. A call that the server has left open is complete where the choice has stopped as it should;
+        else its text stays as it came.
+        """
+        for (choice, _), call in self._left.items():
+            if not self._takes_turns or has_stopped(choice):
+                self._put_together(call)
+        for choice in list(self._current):
+            if has_stopped(choice):
+                self.complete(choice)
+
+    def _put_together(self, call: PathValues) -> None:
+        """Close what is open in the text of a call."""
+        w, slot, choice = self._writer, call.slot, call.slot.choice
+        whole = "" if call.in_order else call.whole()
+        if not call.is_readable or not (call.in_order or whole):
+            w.diagnose("bad_json_path", "the arguments cannot be put together from their paths", choice, slot.index)
+        elif call.in_order:
+            w.delta(slot, call.closing())
+        else:
+            w.restate_call(slot, whole)
+        w.stop(slot)
 
 
 def _unescaped(single: str | None, double: str) -> str:

@@ -20,7 +20,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
-from chunkfold.dialects._path_values import PathValues
+from chunkfold.dialects._path_values import StreamedCalls
 from chunkfold.dialects._usage import Counts, total
 from chunkfold.dialects._words import choice_index, finish_reason, is_blank, is_real
 from chunkfold.response import Usage
@@ -28,6 +28,7 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chunkfold.dialects._path_values import PathValues
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
@@ -100,11 +101,8 @@ class Gemini(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._usage_seen = False
-        # By choice: the call whose arguments are being streamed, the sound that goes on, the last finish reason.
-        self._streamed: dict[int, PathValues] = {}
-        # Streamed calls that another one has taken the place of, by choice and id: a piece may name them again.
-        self._left: dict[tuple[int, str], PathValues] = {}
-        self._takes_turns = False
+        self._streamed = StreamedCalls(writer)
+        # By choice: the sound that goes on, the last finish reason.
         self._audio: dict[int, tuple[Slot, Any]] = {}
         self._reasons: dict[int, str] = {}
         self._cited: set[tuple[int, str]] = set()
@@ -142,12 +140,7 @@ class Gemini(Dialect):
         If the server has left a streamed call open, its last word decides: after a plain stop the call is complete,
         else its text stays as it came.
         """
-        for (choice, _), call in self._left.items():
-            if not self._takes_turns or self._has_stopped(choice):
-                self._put_together(call)
-        for choice in list(self._streamed):
-            if self._has_stopped(choice):
-                self._complete(choice)
+        self._streamed.close(self._has_stopped)
 
     def _has_stopped(self, choice: int) -> bool:
         return finish_reason(self._reasons.get(choice, ""), self.words) == "stop"
@@ -317,15 +310,15 @@ class Gemini(Dialect):
         if not all(map(is_blank, inner.values())):
             told[str(path[-1])] = inner
         if not args:
-            self._take_up(choice, id_)
-        streamed = self._streamed.get(choice)
+            self._streamed.take_up(choice, id_)
+        streamed = self._streamed.current(choice)
         if streamed is not None and not args and (id_ == streamed.slot.id if id_ else not name):
             w.update(streamed.slot, signature=told.pop("signature", None), extra=told)
         elif not (name or id_ or pieces or told) and is_blank(args):
             # The end of a call that has ended, or nothing at all.
             return
         else:
-            self._leave(choice, id_)
+            self._streamed.leave(choice, id_)
             slot = w.start(choice, "tool_call", id=id_, name=name, tool_type="function", extra=rest)
             if args or not (pieces or goes_on):
                 w.delta(slot, json_text(args, frame.data, *path, args_key))
@@ -333,15 +326,13 @@ class Gemini(Dialect):
                 return
             if not name:
                 w.diagnose("orphan_delta", "argument values for no open call", choice, slot.index)
-            streamed = self._streamed[choice] = PathValues(slot)
-            # Begun at once: a call cut here must not look like one without arguments.
-            w.delta(slot, "{")
+            streamed = self._streamed.begin(slot)
         key = "partialArgs" if "partialArgs" in call else "partial_args"
         for place, piece in enumerate(pieces if isinstance(pieces, list) else [pieces]):
             if piece:
                 w.delta(streamed.slot, self._piece(streamed, piece, frame, *path, key, place))
         if not goes_on:
-            self._complete(choice)
+            self._streamed.complete(choice)
 
     def _piece(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
         """The argument text that a value with its JSON path adds."""
@@ -366,40 +357,6 @@ class Gemini(Dialect):
         call.is_readable = False
         self._unknown(call.slot.choice, "partialArgs", piece)
         return ""
-
-    def _leave(self, choice: int, id_: Any) -> None:
-        """Another call begins: the streamed one is complete, unless both have ids, by which it may be gone on with."""
-        call = self._streamed.get(choice)
-        if call is not None and call.slot.id and isinstance(id_, str) and id_:
-            self._left[choice, call.slot.id] = self._streamed.pop(choice)
-        else:
-            self._complete(choice)
-
-    def _take_up(self, choice: int, id_: Any) -> None:
-        """A piece names a call that was left for another one."""
-        if isinstance(id_, str) and (choice, id_) in self._left:
-            self._takes_turns = True
-            call = self._left.pop((choice, id_))
-            self._leave(choice, id_)
-            self._streamed[choice] = call
-
-    def _complete(self, choice: int) -> None:
-        """The streamed call of the choice, if there is one, is complete."""
-        call = self._streamed.pop(choice, None)
-        if call is not None:
-            self._put_together(call)
-
-    def _put_together(self, call: PathValues) -> None:
-        """Close what is open in the text of a streamed call."""
-        w, slot, choice = self.w, call.slot, call.slot.choice
-        whole = "" if call.in_order else call.whole()
-        if not call.is_readable or not (call.in_order or whole):
-            w.diagnose("bad_json_path", "the arguments cannot be put together from their paths", choice, slot.index)
-        elif call.in_order:
-            w.delta(slot, call.closing())
-        else:
-            w.restate_call(slot, whole)
-        w.stop(slot)
 
     def _code(self, choice: int, code: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """Code that the server runs: the arguments are the whole object."""
