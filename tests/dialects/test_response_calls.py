@@ -225,3 +225,19 @@ def test_parts_that_a_message_does_not_list_one_by_one(frames, said, made):
     frames = [*frames, done(texts(*said), output_index=0), completed(texts(*said))]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [part.text for part in response.parts] == made
+
+
+@pytest.mark.parametrize("ids", [(None, None, None), ("a", "b", "c"), ("a", "b", None)])
+@pytest.mark.parametrize("kind", ["message", "reasoning"])
+def test_an_item_listed_alone_under_another_id_is_the_one_that_says_the_same(kind, ids):
+    """The closing response has the final answer alone: it must not take the place of what was said before."""
+
+    def told(text, id):
+        part = {"type": "output_text" if kind == "message" else "summary_text", "text": text}
+        item = {"type": kind, "content" if kind == "message" else "summary": [part]}
+        return item if id is None else {"id": id, **item}
+
+    before, answer, again = told("Let me look.", ids[0]), told("It is.", ids[1]), told("It is.", ids[2])
+    frames = [done(before, output_index=0), done(LOOK, output_index=1), done(answer, output_index=2), completed(again)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts if part.kind != "tool_call"] == ["Let me look.", "It is."]

@@ -7,10 +7,13 @@ decides, and where there is none, the `call_id`: what belongs to one call must n
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chunkfold import _json
+from chunkfold.dialects._snapshots import AHEAD, rest_of
 from chunkfold.dialects._words import whole_number, word
 
 if TYPE_CHECKING:
@@ -101,6 +104,8 @@ class Listing:
         self._calls = {(kind_of(given), text_of(given, "call_id")) for given in listed}
         self._taken: set[int] = set()
         self._waiting: dict[str, list[Item]] = {}
+        self._listed = Counter(map(kind_of, listed))
+        self._came = Counter(item.kind for item in items.all)
         for item in reversed(items.all):
             if not self._is_listed(item) or items.called(item.kind, item.call_id) is not item:
                 self._waiting.setdefault(item.kind, []).append(item)
@@ -111,14 +116,16 @@ class Listing:
     def find(self, place: int, given: Mapping[str, Any]) -> Item | None:
         """
         The item that *given* at that place is: by id or call id, by place, else the first one of its type. Ids differ
-        where a server draws them anew (vLLM call ids too), places where it leaves items out.
+        where a server draws them anew (vLLM call ids too), places where it leaves items out; then one that says the
+        same goes first.
         """
         kind, id_, call_id = kind_of(given), text_of(given, "id"), text_of(given, "call_id")
         placed, named = self._items.placed(place, kind), self._items.named(kind, id_, None)
-        first = placed if placed is not None and placed.id == id_ else None
+        first = placed if placed is not None and id_ is not None and placed.id == id_ else None
         certain = [item for item in (first, named) if item is not None and item.call_id in (None, call_id)]
+        alike = self._alike(kind, given) if self._listed[kind] < self._came[kind] else None
         doubtful = [item for item in (named, placed) if item is not None and not self._is_another(item, call_id)]
-        for item in (*certain, self._items.called(kind, call_id), *doubtful):
+        for item in (*certain, self._items.called(kind, call_id), alike, *doubtful):
             if item is not None and item.kind == kind and item.number not in self._taken and has_its_name(item, given):
                 return item
         return self._next(kind)
@@ -126,6 +133,19 @@ class Listing:
     def _is_another(self, item: Item, call_id: str | None) -> bool:
         """True if the item is one that stands elsewhere in the list."""
         return item.call_id != call_id and self._is_listed(item)
+
+    def _alike(self, kind: str, given: Mapping[str, Any]) -> Item | None:
+        """One of the next items of that type that says what *given* says."""
+        said = {family: _text_in(given.get(family)) for family in ("content", "summary")}
+        for item in islice(reversed(self._waiting.get(kind, [])), AHEAD):
+            if item.number in self._taken or len(item.pieces) > AHEAD:
+                continue
+            for family, text in said.items():
+                pieces = [piece for (listed, _, _), piece in item.pieces.items() if listed == family]
+                rest = rest_of(pieces, text) if text and pieces else None
+                if rest is not None and pieces[-1].says(rest):
+                    return item
+        return None
 
     def _next(self, kind: str) -> Item | None:
         waiting = self._waiting.get(kind, [])
@@ -136,6 +156,11 @@ class Listing:
     def take(self, item: Item) -> None:
         """No other one of the list is this item."""
         self._taken.add(item.number)
+
+
+def _text_in(parts: Any) -> str:
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)] if parts else []
+    return "".join([text for text in texts if isinstance(text, str)])
 
 
 def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
