@@ -185,6 +185,12 @@ def test_items_without_any_name_are_repeats_only_if_they_say_the_same():
     assert [part.text for part in response.parts] == ["A", "B"]
 
 
+def test_a_call_that_only_the_closing_response_has_takes_no_others_place():
+    frames = [done(given(LOOK, id="a")), completed(given(SEND, id="b", call_id="call_2"))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH
+
+
 def test_equal_calls_of_two_kinds_may_have_one_call_id():
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "run", "input": "x"}
     frames = [done(LOOK), done(custom), completed()]
