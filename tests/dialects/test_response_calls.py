@@ -247,3 +247,13 @@ def test_an_item_listed_alone_under_another_id_is_the_one_that_says_the_same(kin
     frames = [done(before, output_index=0), done(LOOK, output_index=1), done(answer, output_index=2), completed(again)]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [part.text for part in response.parts if part.kind != "tool_call"] == ["Let me look.", "It is."]
+
+
+def test_encrypted_reasoning_listed_alone_under_another_id_replaces_no_other():
+    def thought(id, encrypted):
+        return {"id": id, "type": "reasoning", "summary": [], "encrypted_content": encrypted}
+
+    frames = [done(thought("a", "E1"), output_index=0), done(LOOK, output_index=1)]
+    frames += [done(thought("b", "E2"), output_index=2), completed(thought("c", "E2"))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.encrypted for part in response.parts if part.kind == "reasoning"] == ["E1", "E2"]
