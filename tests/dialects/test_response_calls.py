@@ -257,3 +257,11 @@ def test_encrypted_reasoning_listed_alone_under_another_id_replaces_no_other():
     frames += [done(thought("b", "E2"), output_index=2), completed(thought("c", "E2"))]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [part.encrypted for part in response.parts if part.kind == "reasoning"] == ["E1", "E2"]
+
+
+def test_a_call_that_the_closing_response_names_otherwise_is_no_other_call():
+    long = given(LOOK, id="fc_1", name="server.look")
+    frames = [added(call(1, "look", id="fc_1"), output_index=0), done(given(LOOK, id="fc_1"), output_index=0)]
+    frames += [completed(long)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.raw_arguments) for made in response.tool_calls] == [("call_1", '{"a":1}')]

@@ -128,8 +128,11 @@ class Listing:
         return self._find_doubtful(kind, given, named, placed)
 
     def _is(self, item: Item, given: Mapping[str, Any], call_id: str | None) -> bool:
-        """True if nothing that *given* says tells it from that item."""
-        return item.call_id in (None, call_id) and item.number not in self._taken and has_its_name(item, given)
+        """True if nothing that *given* says tells it from that item. Where both ids agree, the name may be another."""
+        if item.number in self._taken or item.call_id not in (None, call_id):
+            return False
+        is_certain = item.call_id is not None and item.id is not None and item.id == given.get("id")
+        return is_certain or has_its_name(item, given)
 
     def _find_doubtful(self, kind: str, given: Mapping[str, Any], *found: Item | None) -> Item | None:
         """The item that it may be, although its ids are others."""
