@@ -185,6 +185,12 @@ def test_items_without_any_name_are_repeats_only_if_they_say_the_same():
     assert [part.text for part in response.parts] == ["A", "B"]
 
 
+def test_a_call_that_only_the_closing_response_has_takes_no_others_place():
+    frames = [done(given(LOOK, id="a")), completed(given(SEND, id="b", call_id="call_2"))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH
+
+
 def test_equal_calls_of_two_kinds_may_have_one_call_id():
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "run", "input": "x"}
     frames = [done(LOOK), done(custom), completed()]
@@ -225,3 +231,37 @@ def test_parts_that_a_message_does_not_list_one_by_one(frames, said, made):
     frames = [*frames, done(texts(*said), output_index=0), completed(texts(*said))]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [part.text for part in response.parts] == made
+
+
+@pytest.mark.parametrize("ids", [(None, None, None), ("a", "b", "c"), ("a", "b", None)])
+@pytest.mark.parametrize("kind", ["message", "reasoning"])
+def test_an_item_listed_alone_under_another_id_is_the_one_that_says_the_same(kind, ids):
+    """The closing response has the final answer alone: it must not take the place of what was said before."""
+
+    def told(text, id):
+        part = {"type": "output_text" if kind == "message" else "summary_text", "text": text}
+        item = {"type": kind, "content" if kind == "message" else "summary": [part]}
+        return item if id is None else {"id": id, **item}
+
+    before, answer, again = told("Let me look.", ids[0]), told("It is.", ids[1]), told("It is.", ids[2])
+    frames = [done(before, output_index=0), done(LOOK, output_index=1), done(answer, output_index=2), completed(again)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.text for part in response.parts if part.kind != "tool_call"] == ["Let me look.", "It is."]
+
+
+def test_encrypted_reasoning_listed_alone_under_another_id_replaces_no_other():
+    def thought(id, encrypted):
+        return {"id": id, "type": "reasoning", "summary": [], "encrypted_content": encrypted}
+
+    frames = [done(thought("a", "E1"), output_index=0), done(LOOK, output_index=1)]
+    frames += [done(thought("b", "E2"), output_index=2), completed(thought("c", "E2"))]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [part.encrypted for part in response.parts if part.kind == "reasoning"] == ["E1", "E2"]
+
+
+def test_a_call_that_the_closing_response_names_otherwise_is_no_other_call():
+    long = given(LOOK, id="fc_1", name="server.look")
+    frames = [added(call(1, "look", id="fc_1"), output_index=0), done(given(LOOK, id="fc_1"), output_index=0)]
+    frames += [completed(long)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.raw_arguments) for made in response.tool_calls] == [("call_1", '{"a":1}')]

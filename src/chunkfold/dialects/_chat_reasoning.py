@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "plain", "thinking_blocks", "thinking_item"]
+__all__ = ["FIELDS", "details", "plain", "restated", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
@@ -60,11 +60,38 @@ def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: 
             _detail(chat, index, detail, names)
 
 
+def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
+    """
+    The details of a message that is told again. Their text came before, or is told again as plain text: what they have
+    beside it is taken, which may have come with them alone.
+    """
+    w = chat.w
+    for _place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
+        slot, plain = w.slot(index, _key(detail)), w.current(index, "reasoning")
+        is_text = bool(detail.get("text") or detail.get("summary"))
+        without = {name: value for name, value in detail.items() if name not in ("text", "summary")}
+        if slot is not None:
+            _detail(chat, index, without, "reasoning_details")
+        elif not is_text or plain is None:
+            _detail(chat, index, detail, "reasoning_details")
+        elif plain not in chat.signed:
+            chat.signed.add(plain)
+            names = [*(_said(message) or FIELDS[:1]), "reasoning_details"]
+            rest = {name: value for name, value in detail.items() if name in ("type", "index") or name not in _DETAIL}
+            w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
+
+
+def _key(detail: dict[str, Any]) -> tuple[Any, ...]:
+    """Under which a detail is found again: its type, and its index or its id."""
+    number = detail.get("index")
+    kind = word(detail.get("type"), default="reasoning.text")
+    return ("reasoning_details", kind, *((None, detail.get("id")) if is_blank(number) else (number, None)))
+
+
 def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
     w = chat.w
     kind = word(detail.get("type"), default="reasoning.text")
-    number = detail.get("index")
-    key = ("reasoning_details", kind, *((None, detail.get("id")) if is_blank(number) else (number, None)))
+    key = _key(detail)
     slot = w.slot(index, key)
     id_, known = detail.get("id"), slot.extra.get("id") if slot is not None and slot.extra else None
     if detail.get("data") and id_ and known and id_ != known:

@@ -7,10 +7,13 @@ decides, and where there is none, the `call_id`: what belongs to one call must n
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chunkfold import _json
+from chunkfold.dialects._snapshots import AHEAD, rest_of
 from chunkfold.dialects._words import whole_number, word
 
 if TYPE_CHECKING:
@@ -98,34 +101,78 @@ class Listing:
 
     def __init__(self, items: Items, listed: list[dict[str, Any]]) -> None:
         self._items = items
-        self._calls = {(kind_of(given), text_of(given, "call_id")) for given in listed}
+        self._listed = listed
         self._taken: set[int] = set()
+        # Looked at only where ids do not tell: the calls that are listed, the types of which fewer are listed than
+        # came, and by type the items that are not listed by their call id.
+        self._calls: set[tuple[str, str | None]] | None = None
+        self._fewer: set[str] = set()
         self._waiting: dict[str, list[Item]] = {}
-        for item in reversed(items.all):
-            if not self._is_listed(item) or items.called(item.kind, item.call_id) is not item:
-                self._waiting.setdefault(item.kind, []).append(item)
-
-    def _is_listed(self, item: Item) -> bool:
-        return item.call_id is not None and (item.kind, item.call_id) in self._calls
 
     def find(self, place: int, given: Mapping[str, Any]) -> Item | None:
         """
         The item that *given* at that place is: by id or call id, by place, else the first one of its type. Ids differ
-        where a server draws them anew (vLLM call ids too), places where it leaves items out.
+        where a server draws them anew (vLLM call ids too), places where it leaves items out; then one that says the
+        same goes first.
         """
         kind, id_, call_id = kind_of(given), text_of(given, "id"), text_of(given, "call_id")
-        placed, named = self._items.placed(place, kind), self._items.named(kind, id_, None)
-        first = placed if placed is not None and placed.id == id_ else None
-        certain = [item for item in (first, named) if item is not None and item.call_id in (None, call_id)]
-        doubtful = [item for item in (named, placed) if item is not None and not self._is_another(item, call_id)]
-        for item in (*certain, self._items.called(kind, call_id), *doubtful):
-            if item is not None and item.kind == kind and item.number not in self._taken and has_its_name(item, given):
-                return item
-        return self._next(kind)
+        placed = self._items.placed(place, kind)
+        if placed is not None and id_ is not None and placed.id == id_ and self._is(placed, given, call_id):
+            return placed
+        named = self._items.named(kind, id_, None)
+        if named is not None and self._is(named, given, call_id):
+            return named
+        called = self._items.called(kind, call_id)
+        if called is not None and self._is(called, given, call_id):
+            return called
+        return self._find_doubtful(kind, given, named, placed)
 
-    def _is_another(self, item: Item, call_id: str | None) -> bool:
-        """True if the item is one that stands elsewhere in the list."""
-        return item.call_id != call_id and self._is_listed(item)
+    def _is(self, item: Item, given: Mapping[str, Any], call_id: str | None) -> bool:
+        """True if nothing that *given* says tells it from that item. Where both ids agree, the name may be another."""
+        if item.number in self._taken or item.call_id not in (None, call_id):
+            return False
+        is_certain = item.call_id is not None and item.id is not None and item.id == given.get("id")
+        return is_certain or has_its_name(item, given)
+
+    def _find_doubtful(self, kind: str, given: Mapping[str, Any], *found: Item | None) -> Item | None:
+        """The item that it may be, although its ids are others."""
+        listed = self._look()
+        alike = self._alike(kind, given) if kind in self._fewer else None
+        for item in (alike, *found, self._next(kind)):
+            if item is None or item.number in self._taken or not has_its_name(item, given):
+                continue
+            is_elsewhere = item.call_id is not None and (kind, item.call_id) in listed
+            if not is_elsewhere or item.call_id == text_of(given, "call_id"):
+                return item
+        return None
+
+    def _look(self) -> set[tuple[str, str | None]]:
+        """The calls that are listed. What else is needed where ids do not tell is gathered with them."""
+        if self._calls is None:
+            self._calls = {(kind_of(given), text_of(given, "call_id")) for given in self._listed}
+            listed, came = Counter(map(kind_of, self._listed)), Counter(item.kind for item in self._items.all)
+            self._fewer = {kind for kind in came if listed[kind] < came[kind]}
+            for item in reversed(self._items.all):
+                is_listed = item.call_id is not None and (item.kind, item.call_id) in self._calls
+                if not is_listed or self._items.called(item.kind, item.call_id) is not item:
+                    self._waiting.setdefault(item.kind, []).append(item)
+        return self._calls
+
+    def _alike(self, kind: str, given: Mapping[str, Any]) -> Item | None:
+        """One of the next items of that type that says what *given* says."""
+        said = {family: _text_in(given.get(family)) for family in ("content", "summary")}
+        for item in islice(reversed(self._waiting.get(kind, [])), AHEAD):
+            if item.number in self._taken or len(item.pieces) > AHEAD:
+                continue
+            encrypted = given.get("encrypted_content")
+            if encrypted and item.fields.get("encrypted") == encrypted:
+                return item
+            for family, text in said.items():
+                pieces = [piece for (listed, _, _), piece in item.pieces.items() if listed == family]
+                rest = rest_of(pieces, text) if text and pieces else None
+                if rest is not None and pieces[-1].says(rest):
+                    return item
+        return None
 
     def _next(self, kind: str) -> Item | None:
         waiting = self._waiting.get(kind, [])
@@ -136,6 +183,11 @@ class Listing:
     def take(self, item: Item) -> None:
         """No other one of the list is this item."""
         self._taken.add(item.number)
+
+
+def _text_in(parts: Any) -> str:
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)] if parts else []
+    return "".join([text for text in texts if isinstance(text, str)])
 
 
 def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:

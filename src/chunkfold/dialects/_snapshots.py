@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._writer import Writer
 
-__all__ = ["Piece", "Sequence", "news", "next_told"]
+__all__ = ["AHEAD", "Piece", "Sequence", "news", "next_told", "rest_of"]
 
 # Of more pieces, or of a longer text, no more is kept than the checksum of each stretch.
 _MANY = 2048
 _LONG, _STRETCH = 64 << 10, 16 << 10
 # How many parts further on one is looked for that says the same.
-_AHEAD = 16
+AHEAD = 16
 # A jump of the numbers that is wider than this is no sequence.
 _JUMP = 10_000
 
@@ -136,7 +136,7 @@ def next_told(came: list[Piece], text: Any, left: int) -> tuple[Piece, Any] | No
     be that of all. What is found is taken from the list, and what it leaves out, too.
     """
     if len(came) > left and isinstance(text, str) and text:
-        for at, piece in enumerate(came[:_AHEAD]):
+        for at, piece in enumerate(came[:AHEAD]):
             if piece.says(text):
                 del came[: at + 1]
                 return piece, text

@@ -296,6 +296,7 @@ class OpenAIChat(Dialect):
         w.message(role=message.get("role"))
         w.blanks(message, (), "choices", index, "message")
         w.restate(index, "reasoning", next((message[key] for key in _chat_reasoning.FIELDS if message.get(key)), None))
+        _chat_reasoning.restated(self, index, message)
         if isinstance(message.get("content"), str):
             w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
@@ -306,7 +307,7 @@ class OpenAIChat(Dialect):
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
-        for key in ("annotations", "citations"):
+        for key in ("annotations", "citations", "executed_tools"):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         for key, value in message.items():

@@ -1,0 +1,64 @@
+"""What only the message that is told again at the end says about the reasoning: signatures, and what is encrypted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws import assert_laws
+from tests.streams import sse
+
+
+def chunk(delta, **choice):
+    choice = {"index": 0, "delta": delta, "finish_reason": None, **choice}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def whole(**message):
+    return chunk({}, message={"role": "assistant", "content": "It is.", **message}, finish_reason="stop")
+
+
+TEXT = {"type": "reasoning.text", "format": "f", "index": 0}
+ANSWER = chunk({"content": "It is."})
+SIGNED = {**TEXT, "text": "Is it?", "signature": "S"}
+ENCRYPTED = {"type": "reasoning.encrypted", "data": "E", "format": "f", "index": 1}
+
+
+@pytest.mark.parametrize(
+    ("frames", "details"),
+    [
+        ([ANSWER, whole(reasoning_details=[ENCRYPTED])], [ENCRYPTED]),
+        ([ANSWER, whole(reasoning="Is it?", reasoning_details=[SIGNED, ENCRYPTED])], [SIGNED, ENCRYPTED]),
+        ([ANSWER, whole(reasoning_details=[SIGNED])], [SIGNED]),
+        (
+            [chunk({"reasoning": "Is it?"}), ANSWER, whole(reasoning="Is it?", reasoning_details=[SIGNED, ENCRYPTED])],
+            [SIGNED, ENCRYPTED],
+        ),
+        (
+            [chunk({"reasoning_details": [{**TEXT, "text": "Is it?"}]}), ANSWER, whole(reasoning_details=[SIGNED])],
+            [SIGNED],
+        ),
+        (
+            [chunk({"reasoning_details": [SIGNED]}), ANSWER, whole(reasoning_details=[SIGNED, ENCRYPTED])],
+            [SIGNED, ENCRYPTED],
+        ),
+        (
+            [chunk({"reasoning_details": [SIGNED, ENCRYPTED]}), ANSWER, whole(reasoning_details=[SIGNED, ENCRYPTED])],
+            [SIGNED, ENCRYPTED],
+        ),
+    ],
+)
+def test_a_message_that_is_told_again_has_the_signatures(frames, details):
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    thought = [part for part in response.parts if part.kind == "reasoning"]
+    assert [(part.text, part.signature, part.encrypted) for part in thought] == [
+        (made.get("text", ""), made.get("signature"), made.get("data")) for made in details
+    ]
+    assert response.to_native()["choices"][0]["message"]["reasoning_details"] == details
+    assert response.text == "It is."
+
+
+def test_a_message_that_is_told_again_has_the_tools_that_were_run():
+    tools = [{"index": 0, "type": "search", "arguments": "{}", "output": "found"}]
+    frames = [ANSWER, whole(executed_tools=tools)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert response.to_native()["choices"][0]["message"]["executed_tools"] == tools
