@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,6 +28,9 @@ _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+# Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
+_READ_AGAIN = 8 << 20
 
 # CPython refuses int() of longer texts (sys.int_info.default_max_str_digits).
 _INT_DIGITS = 4300
@@ -359,6 +363,8 @@ def exact_at(data: bytes, *path: str | int) -> str | None:
     except (KeyError, IndexError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
+        if len(data) * prod([step + 1 for step in path if isinstance(step, int)]) > _READ_AGAIN:
+            return None
         text = data.decode(errors="replace")
     try:
         at = _first(text, 0)

@@ -41,6 +41,7 @@ _RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecu
 _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
+_ERROR = ("error", "errorText")
 
 
 class VercelUI(Dialect):
@@ -150,7 +151,7 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
-        self._error_beside(payload)
+        self._error_beside({name: payload[name] for name in _ERROR if not is_blank(payload.get(name))})
 
     def _error_beside(self, payload: dict[str, Any]) -> None:
         """The error that stands beside the reason, in the words of the protocol or of a gateway."""
