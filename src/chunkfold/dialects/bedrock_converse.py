@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # `p` is padding of random length, against eavesdroppers who count bytes.
 _BLOCK_EVENT = frozenset({"contentBlockIndex", "start", "delta", "p"})
 _MESSAGE_START = frozenset({"role", "p"})
-_MESSAGE_STOP = frozenset({"stopReason", "p"})
+_MESSAGE_STOP = frozenset({"stopReason", "usage", "p"})
 _METADATA = frozenset({"usage", "p"})
 _WHOLE = frozenset({"output", "stopReason", "usage", "error"})
 _TOOL_USE = frozenset({"toolUseId", "name", "input", "type"})
@@ -130,6 +130,7 @@ class BedrockConverse(Dialect):
         w = self.w
         w.message()
         self._finish(event)
+        self._usage(event)
         w.extras(event, _MESSAGE_STOP)
         self.end_seen = True
 
