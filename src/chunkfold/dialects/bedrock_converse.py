@@ -113,12 +113,15 @@ class BedrockConverse(Dialect):
             name = frame.event or (said[0] if len(said) == 1 else "payload")
             self.strange(payload, frame, name)
 
+    def begin_again(self) -> None:
+        self._blocks.clear()
+        self._results.clear()
+        self._orphans.clear()
+        super().begin_again()
+
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w
         if self._started:
-            self._blocks.clear()
-            self._results.clear()
-            self._orphans.clear()
             self.begin_again()
         self._started = True
         w.message(role=event.get("role"))
@@ -285,6 +288,7 @@ class BedrockConverse(Dialect):
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         w, output = self.w, payload["output"]
         message = output["message"]
+        self.restated(message.get("content"))
         w.message(role=message.get("role"), model=_routed_to(payload.get("trace")))
         w.whole()
         content = message.get("content")

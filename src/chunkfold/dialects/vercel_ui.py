@@ -365,9 +365,16 @@ class VercelUI(Dialect):
 
     # A message that was not streamed
 
+    def begin_again(self) -> None:
+        self._step = self._steps = 0
+        for told in (self._inputs, self._approvals, self._sources):
+            told.clear()
+        super().begin_again()
+
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """The message with all its parts, in each of which is what several chunks say."""
         w = self.w
+        self.restated(payload["parts"])
         self.end_seen = True
         w.whole()
         w.message(id=payload.get("id"), role=payload.get("role"))
