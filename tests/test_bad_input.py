@@ -171,6 +171,57 @@ def test_a_status_of_success_beside_what_an_event_says_is_no_error():
     assert fold([body]).error is None
 
 
+# A body that was not streamed, behind pieces
+
+AGAIN = {
+    "anthropic-messages": (
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hal"}},
+        {"type": "message", "content": [{"type": "text", "text": "Hallo"}], "stop_reason": "end_turn"},
+    ),
+    "bedrock-converse": (
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hal"}}},
+        {"output": {"message": {"role": "assistant", "content": [{"text": "Hallo"}]}}, "stopReason": "end_turn"},
+    ),
+    "gemini-interactions": (
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hal"}},
+        {"object": "interaction", "status": "completed", "steps": [{"type": "model_output", "content": [{"type": "text", "text": "Hallo"}]}]},
+    ),
+    "vercel-ui": (
+        {"type": "text-delta", "id": "t", "delta": "Hal"},
+        {"role": "assistant", "parts": [{"type": "text", "text": "Hallo"}], "finishReason": "stop"},
+    ),
+    "ag-ui": (
+        {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Hal"},
+        {"runId": "r", "messages": [{"id": "m", "role": "assistant", "content": "Hallo"}], "outcome": None},
+    ),
+}  # fmt: skip
+
+
+EMPTY = {
+    "anthropic-messages": {"content": []},
+    "bedrock-converse": {"output": {"message": {"role": "assistant", "content": None}}},
+    "gemini-interactions": {"steps": []},
+    "vercel-ui": {"parts": []},
+    "ag-ui": {"messages": []},
+}
+
+
+@pytest.mark.parametrize("dialect", AGAIN)
+def test_a_whole_body_behind_pieces_replaces_them(dialect):
+    """A proxy whose stream broke off asks again without streaming and passes that on."""
+    piece, whole = map(sse, AGAIN[dialect])
+    response = assert_laws(piece + whole, [(piece + whole)[at : at + 7] for at in range(0, len(piece + whole), 7)])
+    assert (response.dialect, response.text, len(response.parts)) == (dialect, "Hallo", 1)
+    assert (response.finish_reason, response.ended) == ("stop", "clean")
+
+
+@pytest.mark.parametrize("dialect", AGAIN)
+def test_a_whole_body_without_content_erases_nothing(dialect):
+    piece, whole = AGAIN[dialect]
+    empty = {**whole, **EMPTY[dialect]}
+    assert fold([sse(piece), sse(empty)]).text == "Hal"
+
+
 # Cut and spoiled streams
 
 LONG = (

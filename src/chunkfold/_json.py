@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +31,8 @@ _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 _NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError)
+# Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
+_READ_AGAIN = 8 << 20
 
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
 # Small enough to hold fewer brackets than may be nested, mostly.
@@ -368,6 +371,8 @@ def exact_at(data: bytes, *path: str | int) -> str | None:
     except (KeyError, IndexError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
+        if len(data) * prod([step + 1 for step in path if isinstance(step, int)]) > _READ_AGAIN:
+            return None
         text = data.decode(errors="replace")
     try:
         at = _first(text, 0)

@@ -107,3 +107,11 @@ def test_every_damaged_byte_is_told_and_costs_nothing_before_it(path):
             told = response.error is not None and response.error.origin == "decoder"
             cut_off = response.truncated or "frame_cut" in [item.kind for item in response.diagnostics]
             assert told or cut_off or response.error == whole.error
+
+
+def test_usage_in_the_stop_is_usage_and_that_of_the_metadata_stands():
+    """Gateways that have it before the metadata, or send none."""
+    start, stop = {"messageStart": {"role": "assistant"}}, {"messageStop": {"stopReason": "end_turn", "usage": {"inputTokens": 3, "outputTokens": 4}}}  # fmt: skip
+    assert fold_payloads([start, stop]).usage.total_tokens == 7
+    later = {"metadata": {"usage": {"inputTokens": 5, "outputTokens": 6, "totalTokens": 11}}}
+    assert fold_payloads([start, stop, later]).usage.total_tokens == 11

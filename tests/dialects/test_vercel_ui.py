@@ -34,6 +34,13 @@ def folded(*chunks):
     return assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
 
 
+def test_blank_fields_beside_the_reason_are_no_error():
+    response = folded(
+        {"type": "finish-step"}, {"type": "finish", "finishReason": "stop", "errorText": None, "error": ""}
+    )
+    assert (response.error, response.finish_reason) == (None, "stop")
+
+
 def test_starts_and_ends_may_have_a_piece():
     response = folded(
         {"type": "reasoning-start", "id": "r", "delta": "H"},

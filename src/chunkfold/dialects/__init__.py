@@ -106,6 +106,15 @@ class Dialect:
         self.w.reset(0, "replay")
         self.end_seen = False
 
+    def restated(self, content: Any) -> None:
+        """
+        A body that was not streamed, with *content*: behind pieces it is the same once more, by a proxy whose stream
+        broke off. One that is empty erases nothing.
+        """
+        is_said = isinstance(content, str) or (isinstance(content, list) and any(isinstance(i, dict) for i in content))
+        if content and is_said and self.w.is_in_pieces:
+            self.begin_again()
+
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:  # noqa: ARG004 - for those that know better
         """True if the field at *path* of a payload is kept as it comes, whatever number or text it may be."""

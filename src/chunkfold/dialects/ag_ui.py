@@ -125,10 +125,6 @@ class AGUI(Dialect):
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._run and self._run == payload.get("runId"):
             # Another run may follow in the same stream; this one comes anew.
-            self._others.clear()
-            self._keys.clear()
-            self._turns.clear()
-            self._chunk = None
             self.begin_again()
         elif self.end_seen:
             # With another run nothing is at its end any more.
@@ -138,6 +134,13 @@ class AGUI(Dialect):
         self.w.message(id=self._run)
         self._take_input(payload)
         self.w.extras(payload, _RUN)
+
+    def begin_again(self) -> None:
+        self._others.clear()
+        self._keys.clear()
+        self._turns.clear()
+        self._chunk = None
+        super().begin_again()
 
     def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")
@@ -440,6 +443,7 @@ class AGUI(Dialect):
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """All that the events of a run say, at the end: each message of this run as it stands."""
         w = self.w
+        self.restated(payload["messages"])
         w.whole()
         self.end_seen = True
         w.message(id=payload.get("runId"))

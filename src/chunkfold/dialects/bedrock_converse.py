@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # `p` is padding of random length, against eavesdroppers who count bytes.
 _BLOCK_EVENT = frozenset({"contentBlockIndex", "start", "delta", "p"})
 _MESSAGE_START = frozenset({"role", "p"})
-_MESSAGE_STOP = frozenset({"stopReason", "p"})
+_MESSAGE_STOP = frozenset({"stopReason", "usage", "p"})
 _METADATA = frozenset({"usage", "p"})
 _WHOLE = frozenset({"output", "stopReason", "usage", "error"})
 _TOOL_USE = frozenset({"toolUseId", "name", "input", "type"})
@@ -112,12 +112,15 @@ class BedrockConverse(Dialect):
             name = frame.event or (said[0] if len(said) == 1 else "payload")
             self.strange(payload, frame, name)
 
+    def begin_again(self) -> None:
+        self._blocks.clear()
+        self._results.clear()
+        self._orphans.clear()
+        super().begin_again()
+
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w
         if self._started:
-            self._blocks.clear()
-            self._results.clear()
-            self._orphans.clear()
             self.begin_again()
         self._started = True
         w.message(role=event.get("role"))
@@ -129,6 +132,7 @@ class BedrockConverse(Dialect):
         w = self.w
         w.message()
         self._finish(event)
+        self._usage(event)
         w.extras(event, _MESSAGE_STOP)
         self.end_seen = True
 
@@ -283,6 +287,7 @@ class BedrockConverse(Dialect):
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         w, output = self.w, payload["output"]
         message = output["message"]
+        self.restated(message.get("content"))
         w.message(role=message.get("role"), model=_routed_to(payload.get("trace")))
         w.whole()
         content = message.get("content")

@@ -103,6 +103,8 @@ class GeminiInteractions(Dialect):
             if isinstance(kind, str) and kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
+            steps = payload.get("steps") or payload.get("outputs")
+            self.restated(steps if isinstance(steps, list) else None)
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 w.whole()
@@ -113,11 +115,14 @@ class GeminiInteractions(Dialect):
 
     # The interaction
 
+    def begin_again(self) -> None:
+        self._last, self._step_seen, self._is_streamed = 0, False, False
+        self._begun.clear()
+        super().begin_again()
+
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
         if isinstance(payload.get("interaction"), dict):
             if self._started:
-                self._last, self._step_seen = 0, False
-                self._begun.clear()
                 self.begin_again()
             self._started = True
         self._interaction(payload.get("interaction"), frame, "interaction")

@@ -41,6 +41,7 @@ _RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecu
 _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
+_ERROR = ("error", "errorText")
 
 
 class VercelUI(Dialect):
@@ -150,7 +151,7 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
-        self._error_beside(payload)
+        self._error_beside({name: payload[name] for name in _ERROR if not is_blank(payload.get(name))})
 
     def _error_beside(self, payload: dict[str, Any]) -> None:
         """The error that stands beside the reason, in the words of the protocol or of a gateway."""
@@ -364,9 +365,16 @@ class VercelUI(Dialect):
 
     # A message that was not streamed
 
+    def begin_again(self) -> None:
+        self._step = self._steps = 0
+        for told in (self._inputs, self._approvals, self._sources):
+            told.clear()
+        super().begin_again()
+
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """The message with all its parts, in each of which is what several chunks say."""
         w = self.w
+        self.restated(payload["parts"])
         self.end_seen = True
         w.whole()
         w.message(id=payload.get("id"), role=payload.get("role"))
