@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects._errors import error_told
+from chunkfold.dialects._errors import error_in, error_told
 from chunkfold.dialects._words import is_blank, is_ping
 from chunkfold.errors import UnknownDialect
 
@@ -100,6 +100,12 @@ class Dialect:
         if error is not None:
             self.w.error(error)
         return error is not None
+
+    def error_beside(self, payload: dict[str, Any]) -> None:
+        """State the error that a server or a gateway has put beside what an event says."""
+        error = error_in(payload) if payload.get("error") else None
+        if error is not None:
+            self.w.error(error)
 
     def begin_again(self) -> None:
         """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""

@@ -113,6 +113,8 @@ class AGUI(Dialect):
             if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
                 payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
             handler(self, payload, frame)
+            if kind not in _OWN_ERRORS:
+                self.error_beside(payload)
         else:
             self.strange(payload, frame, word(kind, frame.event))
 
@@ -593,6 +595,8 @@ def _call_usage(raw: dict[str, Any]) -> Usage:
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
 _REASONING = frozenset({"id", "role", "content", "encryptedValue"})
 _TOOL = frozenset({"id", "role", "content", "toolCallId", "error"})
+# Events that are errors, or whose errors are a tool's.
+_OWN_ERRORS = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
 _ENTRY = frozenset({"id", "type", "function"})
 
 _WHOLE: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {

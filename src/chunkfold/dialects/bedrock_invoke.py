@@ -89,12 +89,18 @@ class BedrockInvoke(Dialect):
         chunk = payload.get("chunk")
         if isinstance(chunk, dict):
             self.w.extras(payload, frozenset({"chunk"}))
-            payload = chunk
+            self._chunk(chunk, frame)
+            self.error_beside(payload)
+        else:
+            self._chunk(payload, frame)
+
+    def _chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         data = payload.get("bytes")
         if isinstance(data, (str, bytes)):
             self.w.extras(payload, _ENVELOPE)
             if data:
                 self._open_envelope(data)
+            self.error_beside(payload)
         else:
             self._answer(payload, frame)
 

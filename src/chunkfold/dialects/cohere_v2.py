@@ -75,6 +75,7 @@ class CohereV2(Dialect):
         message = delta.get("message") or {} if isinstance(delta, dict) else None
         if not isinstance(message, dict):
             self.w.unknown(word(kind, default=""), payload)
+            self.error_beside(payload)
             return
         handler(self, message, payload)
         self._rest(message, delta, _DELTA)

@@ -90,11 +90,13 @@ class MistralConversations(Dialect):
         self._ends: dict[int, int] = {}
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        payload = dict(_unwrapped(payload))
+        outer, payload = payload, dict(_unwrapped(payload))
         kind = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
+            if handler is not MistralConversations._error and not word(kind).startswith("tool."):
+                self.error_beside(payload)
         elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)
         else:
@@ -103,6 +105,8 @@ class MistralConversations(Dialect):
                 self.w.error(error)
             else:
                 self.strange(payload, frame, word(kind))
+        if "event" in outer:
+            self.error_beside(outer)
 
     # The response
 

@@ -120,9 +120,14 @@ class OpenAIResponses(Dialect):
             self.w.singular = True  # as above
         if handler is None:
             self._other(payload, frame)
-        elif "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
+            return
+        told = self._told
+        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
             handler(self, payload, frame)
             self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
+        # What has failed by an event of its own is a tool of the server.
+        if payload.get("error") and self._told in (None, told) and not word(kind).endswith(".failed"):
+            self._tell(error_in(payload) or read_error(payload["error"]))
 
     def hear(self, heard: list[Heard]) -> None:
         sums: dict[Any, int] = {}

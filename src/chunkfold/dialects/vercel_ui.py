@@ -42,6 +42,8 @@ _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
 _ERROR = ("error", "errorText")
+# Events that are errors, or whose errors are a tool's.
+_OWN_ERRORS = frozenset({"error", "tool-input-error", "tool-output-error", "tool-output-denied"})
 
 
 class VercelUI(Dialect):
@@ -86,6 +88,8 @@ class VercelUI(Dialect):
             self.w.message()
         if handler is not None:
             handler(self, payload, frame)
+            if kind not in _OWN_ERRORS:
+                self.error_beside(payload)
         elif isinstance(kind, str) and kind.startswith("data-"):
             self._data(payload, frame)
         elif kind is None and "role" in payload and isinstance(payload.get("parts"), list):

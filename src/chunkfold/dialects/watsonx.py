@@ -61,6 +61,7 @@ class Watsonx(OpenAIChat):
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
             SHAPES[shape](self, payload, frame)
+            self.error_beside(payload)
 
     def _facts(self, payload: dict[str, Any]) -> None:
         model = payload.get("model_id") or payload.get("model")

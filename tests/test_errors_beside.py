@@ -1,0 +1,59 @@
+"""A gateway may put its error beside what any payload says: nothing of that kind passes for success."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import chunkfold
+from chunkfold import _json
+from tests.helpers import body_of, case_files, load_case
+from tests.test_fast_equals_slow import framed, payload_in
+
+ERROR = {"message": "boom", "type": "server_error", "code": "x"}
+# What comes under these names is a tool's error, or the application's own data, or concerns the connection.
+OTHERS = (
+    "TOOL_CALL_RESULT", "tool.", "tool-input-error", "tool-output-", "data-", "codex.", "responsesapi.",
+    "response.mcp_call.failed",
+)  # fmt: skip
+
+
+def cases():
+    found = {}
+    for path in case_files():
+        case = load_case(path)
+        body = body_of(case)
+        if "max_seconds" not in case and not body.startswith(b"\x00"):
+            found.setdefault(path.parent.name, []).append((framed(body), case.get("options") or {}))
+    return sorted(found.items())
+
+
+def with_error(frame):
+    """The frame with an error in it; `None` if it holds no object, or an error of its own."""
+    found = payload_in(frame)
+    if found is None or not isinstance(found[1], dict) or "error" in str(found[1]).lower():
+        return None
+    before, payload, after = found
+    if str(payload.get("type", payload.get("event"))).startswith(OTHERS):
+        return None
+    return before + _json.encode({**payload, "error": ERROR}).encode() + after
+
+
+@pytest.mark.parametrize(("dialect", "streams"), cases(), ids=lambda value: value if isinstance(value, str) else "")
+def test_an_error_beside_anything_is_told(dialect, streams):
+    rng, tried = random.Random(7), 0
+    for frames, options in streams:
+        if len(frames) > 60 or chunkfold.fold(b"".join(frames), dialect, **options).error is not None:
+            continue
+        for at in rng.sample(range(len(frames)), min(8, len(frames))):
+            changed, rest = with_error(frames[at]), b"".join(frames[at + 1 :])
+            # Where the answer begins anew, all before is void.
+            if changed is None or b"response.created" in rest or b"RUN_STARTED" in rest:
+                continue
+            tried += 1
+            response = chunkfold.fold(b"".join([*frames[:at], changed, *frames[at + 1 :]]), dialect, **options)
+            assert response.error is not None, (frames[at], response)
+            assert (response.error.message, response.ended) == ("boom", "error"), (frames[at], response)
+            assert response.finish_reason == "error"
+    assert tried > 0
