@@ -554,6 +554,10 @@ OBJECTS = {
     "anthropic-delta": b'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}\n\ndata: {"type":"content_block_delta","index":0,%s"delta":{"type":"input_json_delta","partial_json":%s}}\n\ndata: {"type":"message_stop"}\n\n',
     "converse-start": b'data: {"contentBlockStart":{%s"start":{"toolUse":{"name":"f","input":%s}}}}\n\ndata: {"messageStop":{"stopReason":"tool_use"}}\n\n',
     "converse-delta": b'event: contentBlockStart\ndata: {"start":{"toolUse":{"name":"f"}}}\n\nevent: contentBlockDelta\ndata: {%s"delta":{"toolUse":{"input":%s}}}\n\nevent: messageStop\ndata: {"stopReason":"tool_use"}\n\n',
+    "chat": b'data: {%s"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":%s}}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n',
+    "chat-before-tools": b'data: {%s"choices":[{"delta":{"function_call":{"name":"f","arguments":%s}},"finish_reason":"function_call"}]}\n\ndata: [DONE]\n\n',
+    "chat-restated": b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}\n\ndata: {%s"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":%s}}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n',
+    "cohere-v1": b'{"event_type":"tool-calls-chunk",%s"tool_call_delta":{"index":0,"name":"f","parameters":%s}}\n{"event_type":"stream-end","finish_reason":"COMPLETE"}\n',
     "ag-ui": b'data: {"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"}\n\ndata: {"type":"TOOL_CALL_ARGS","toolCallId":"a",%s"delta":%s}\n\ndata: {"type":"RUN_FINISHED"}\n\n',
     "vercel-ui": b'data: {"type":"tool-input-available","toolCallId":"a","toolName":"f",%s"input":%s}\n\ndata: {"type":"finish"}\n\n',
 }  # fmt: skip

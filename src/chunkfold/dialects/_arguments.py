@@ -8,7 +8,7 @@ from typing import Any
 
 from chunkfold import _json
 
-__all__ = ["ObjectScanner", "json_text"]
+__all__ = ["ObjectScanner", "json_text", "text_within"]
 
 
 def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
@@ -22,6 +22,32 @@ def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
     if isinstance(value, str):
         return value
     return (_json.exact_at(data, *path) if data else None) or _json.encode_exactly(value)
+
+
+def text_within(value: Any, data: bytes) -> str:
+    """
+    As `json_text`, where the path is not at hand: of an object the text of the first one in *data* that is equal.
+
+    For imitators, which send an object where text belongs. *data* is read once more for it.
+    """
+    if not data or value is None or isinstance(value, str):
+        return json_text(value)
+    try:
+        path = _path_to(value, _json.decode(data, None)[0])
+    except ValueError:
+        path = None
+    return json_text(value) if path is None else json_text(value, data, *path)
+
+
+def _path_to(value: Any, root: Any) -> tuple[str | int, ...] | None:
+    left: list[tuple[Any, tuple[str | int, ...]]] = [(root, ())]
+    while left:
+        item, path = left.pop()
+        if type(item) is type(value) and item == value:
+            return path
+        members = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
+        left += reversed([(inner, (*path, key)) for key, inner in members])
+    return None
 
 
 class ObjectScanner:

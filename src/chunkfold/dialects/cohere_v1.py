@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import error_body, error_in, read_error
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.dialects.cohere_v2 import cohere_usage
@@ -111,7 +111,7 @@ class CohereV1(Dialect):
                 0,
                 number=_number(delta),
                 name=delta.get("name"),
-                arguments=json_text(delta.get("parameters") or None),
+                arguments=text_within(delta.get("parameters") or None, frame.data),
                 extra={key: value for key, value in delta.items() if key not in _CALL_DELTA},
             )
             self._calls.setdefault(slot)

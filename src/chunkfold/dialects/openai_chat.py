@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_reasoning
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
 from chunkfold.dialects._words import choice_index, is_blank, says_nothing, whole_number, word
@@ -303,7 +303,7 @@ class OpenAIChat(Dialect):
         calls = w.objects("tool_call", message.get("tool_calls"))
         listed = {_id_of(call) for _, call in calls}
         for place, call in calls:
-            self._whole_call(index, place, call, listed)
+            self._whole_call(index, place, call, listed, frame)
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
@@ -314,7 +314,7 @@ class OpenAIChat(Dialect):
             if key not in _MESSAGE or key == "thinking_blocks":
                 w.extra(("choices", index, "message", key), value)
 
-    def _whole_call(self, index: int, place: int, call: dict[str, Any], listed: set[str | None]) -> None:
+    def _whole_call(self, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame) -> None:
         w = self.w
         function = flat_function(call) or call.get("function") or call.get("custom")
         if not isinstance(function, dict):
@@ -322,7 +322,7 @@ class OpenAIChat(Dialect):
             return
         facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
         slot = w.call_again(index, place, **facts, listed=listed)
-        w.restate_call(slot, json_text(function.get(arguments_key(function))))
+        w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
 
     # The fields of a delta
 
@@ -421,11 +421,11 @@ class OpenAIChat(Dialect):
         calls = value if isinstance(value, list) else [value]
         for place, call in enumerate(calls):
             if isinstance(call, dict):
-                self._tool_call(index, call, place, is_alone=len(calls) == 1)
+                self._tool_call(index, call, place, frame, is_alone=len(calls) == 1)
             elif call is not None:
                 self.w.unknown("tool_call", call)
 
-    def _tool_call(self, index: int, call: dict[str, Any], place: int, *, is_alone: bool) -> None:
+    def _tool_call(self, index: int, call: dict[str, Any], place: int, frame: Frame, *, is_alone: bool) -> None:
         kind = call.get("type") or ("custom" if call.get("custom") else "function")
         holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
         flat = flat_function(call)
@@ -475,13 +475,15 @@ class OpenAIChat(Dialect):
             is_named = name and not id_ and not arguments and not is_alone and (before is None or before.id is None)
             is_own = self.is_whole or is_named
             number = f"place {place} of {self.w.frame}" if is_own else None
+        # An object with nothing in it may only say that text is to follow.
+        is_start = arguments == {} and (id_ or not name) and not self.is_whole
         self.w.call(
             index,
             number=number,
             id=id_,
             name=name,
-            # Some servers send the arguments as an object. One with nothing in it may only say that text is to follow.
-            arguments="" if arguments == {} and (id_ or not name) and not self.is_whole else json_text(arguments),
+            # Some servers send the arguments as an object.
+            arguments="" if is_start else text_within(arguments, frame.data),
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
@@ -501,7 +503,7 @@ class OpenAIChat(Dialect):
                 index,
                 number="function_call",
                 name=value.get("name"),
-                arguments=json_text(value.get("arguments") or None),
+                arguments=text_within(value.get("arguments") or None, frame.data),
                 tool_type="function_call",
                 extra={"function": rest} if rest else None,
             )
