@@ -558,6 +558,8 @@ OBJECTS = {
     "chat-before-tools": b'data: {%s"choices":[{"delta":{"function_call":{"name":"f","arguments":%s}},"finish_reason":"function_call"}]}\n\ndata: [DONE]\n\n',
     "chat-restated": b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}\n\ndata: {%s"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":%s}}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n',
     "cohere-v1": b'{"event_type":"tool-calls-chunk",%s"tool_call_delta":{"index":0,"name":"f","parameters":%s}}\n{"event_type":"stream-end","finish_reason":"COMPLETE"}\n',
+    "cohere-v2": b'data: {"type":"message-start","id":"m"}\n\ndata: {"type":"tool-call-start",%s"index":0,"delta":{"message":{"tool_calls":{"id":"a","function":{"name":"f","arguments":%s}}}}}\n\ndata: {"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}}\n\n',
+    "dashscope": b'data: {%s"request_id":"r","output":{"choices":[{"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":%s}}]},"finish_reason":"tool_calls"}]}}\n\n',
     "ag-ui": b'data: {"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"}\n\ndata: {"type":"TOOL_CALL_ARGS","toolCallId":"a",%s"delta":%s}\n\ndata: {"type":"RUN_FINISHED"}\n\n',
     "vercel-ui": b'data: {"type":"tool-input-available","toolCallId":"a","toolName":"f",%s"input":%s}\n\ndata: {"type":"finish"}\n\n',
 }  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._errors import error_body, error_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_real, word
@@ -77,7 +77,7 @@ class CohereV2(Dialect):
             self.w.unknown(word(kind, default=""), payload)
             self.error_beside(payload)
             return
-        handler(self, message, payload)
+        handler(self, message, payload, frame)
         self._rest(message, delta, _DELTA)
         self._facts(payload)
         self.w.extras(payload, _EVENT)
@@ -87,7 +87,7 @@ class CohereV2(Dialect):
         if _is_whole(payload):
             self._is_whole = True
             self.w.whole()
-            self._take_message(payload["message"])
+            self._take_message(payload["message"], frame)
             self.w.extra(("message",), {})
             self.w.blanks(payload, ())
             self.w.blanks(payload["message"], (), "message")
@@ -134,7 +134,7 @@ class CohereV2(Dialect):
 
     # The whole message
 
-    def _message_start(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
             self._calls.clear()
@@ -142,15 +142,15 @@ class CohereV2(Dialect):
             self.begin_again()
         self._started = True
         self.w.message(id=payload.get("id"))
-        self._take_message(message)
+        self._take_message(message, frame)
 
-    def _take_message(self, message: dict[str, Any]) -> None:
+    def _take_message(self, message: dict[str, Any], frame: Frame) -> None:
         """A message as it is when not streamed. The one of a start is empty, but what it holds is a first piece."""
         w = self.w
         w.message(role=message.get("role"))
         if self._is_whole and "role" in message:
             w.extra(("message", "role"), message["role"])
-        self._plan(message, {})
+        self._plan(message, {}, frame)
         content = message.get("content")
         if isinstance(content, str):
             w.append(0, "text", content, key=("content", 0), extra={"$form": "string"})
@@ -158,12 +158,12 @@ class CohereV2(Dialect):
         for place, block in w.objects("content", content):
             self._block(place, block)
         for place, call in w.objects("tool_calls", message.get("tool_calls")):
-            self._call(place, call)
-        self._citation(message, {})
+            self._call(place, call, frame)
+        self._citation(message, {}, frame)
 
     # Content
 
-    def _content(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _content(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         """The start of a block or a piece of it: both say the same, in the same place."""
         index = _number(payload)
         for _, block in self.w.objects("content", message.get("content")):
@@ -206,7 +206,7 @@ class CohereV2(Dialect):
         slot.extra = extra
         return slot
 
-    def _content_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _content_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         index = _number(payload)
         slot = self.w.slot(0, ("content", self._index if index is None else index))
         if slot is not None:
@@ -214,7 +214,7 @@ class CohereV2(Dialect):
 
     # The tool plan: reasoning, but a field of its own in the message
 
-    def _plan(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _plan(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         plan = message.get("tool_plan")
         if not plan:
             return
@@ -230,11 +230,11 @@ class CohereV2(Dialect):
 
     # Calls
 
-    def _tool_call(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _tool_call(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         for _, call in self.w.objects("tool_calls", message.get("tool_calls")):
-            self._call(_number(payload), call)
+            self._call(_number(payload), call, frame)
 
-    def _call(self, number: int | None, call: dict[str, Any]) -> None:
+    def _call(self, number: int | None, call: dict[str, Any], frame: Frame) -> None:
         function = call.get("function")
         if not isinstance(function, dict):
             function = {}
@@ -253,12 +253,14 @@ class CohereV2(Dialect):
             number=number,
             id=call.get("id"),
             name=function.get("name"),
-            arguments=json_text(function.get("arguments") or None),  # an object with nothing in it is a start
+            arguments=text_within(
+                function.get("arguments") or None, frame.data
+            ),  # an object with nothing in it is a start
             tool_type=kind if isinstance(kind, str) and kind else "function",
             extra={**rest, "function": more} if more else rest,
         )
 
-    def _tool_call_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _tool_call_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         number = _number(payload)
         slot = self.w.last_call(0) if number is None else self._calls.get(number)
         if slot is not None:
@@ -266,7 +268,7 @@ class CohereV2(Dialect):
 
     # Citations
 
-    def _citation(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _citation(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         citations = message.get("citations")
         for _, citation in self.w.objects("citations", citations):
             self.w.annotations(0, self._cited(citation), [citation])
@@ -282,10 +284,10 @@ class CohereV2(Dialect):
 
     # The end, and what needs nothing done
 
-    def _message_end(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _message_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
 
-    def _kept(self, message: dict[str, Any], payload: dict[str, Any]) -> None:
+    def _kept(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         """Nothing but fields that are kept, such as the `prompt` of `debug`, or no more than a mark."""
 
 
@@ -320,7 +322,7 @@ def cohere_usage(raw: dict[str, Any]) -> Usage:
     )
 
 
-HANDLERS: dict[str, Callable[[CohereV2, dict[str, Any], dict[str, Any]], None]] = {
+HANDLERS: dict[str, Callable[[CohereV2, dict[str, Any], dict[str, Any], Frame], None]] = {
     "message-start": CohereV2._message_start,
     "content-start": CohereV2._content,
     "content-delta": CohereV2._content,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._errors import FINE, error_in, read_error
 from chunkfold.dialects._flat_calls import flat_function
 from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
@@ -79,7 +79,7 @@ class DashScope(Dialect):
             if key in payload and not (value and is_read):
                 w.extra((key,), value)
         if isinstance(output, dict):
-            self._output(output)
+            self._output(output, frame)
         w.usage(usage)
         w.extras(payload, _TOP if error is None else _TOP | _ERROR)
         if error is not None:
@@ -92,19 +92,19 @@ class DashScope(Dialect):
             return error_in(payload) or read_error(payload, raw=payload)
         return error_in(payload)
 
-    def _output(self, output: dict[str, Any]) -> None:
+    def _output(self, output: dict[str, Any], frame: Frame) -> None:
         w = self.w
         choices, text, reason = output.get("choices"), output.get("text"), output.get("finish_reason")
         w.blanks(output, (), "output")
         self._text(0, "text", text, ("output", "text"), {"$field": "text"})
         for place, choice in w.objects("choice", choices):
-            self._choice(place, choice)
+            self._choice(place, choice, frame)
         w.finish(0, reason)
         if reason is not None and (choices or not is_real(reason)):
             w.extra(("output", "finish_reason"), reason)
         w.extras(output, _OUTPUT, "output")
 
-    def _choice(self, place: int, choice: dict[str, Any]) -> None:
+    def _choice(self, place: int, choice: dict[str, Any], frame: Frame) -> None:
         w = self.w
         index, reason = choice_index(choice.get("index"), place), choice.get("finish_reason")
         path = ("output", "choices", index)
@@ -119,7 +119,7 @@ class DashScope(Dialect):
             w.extra((*path, "message"), message)
         for key, value in message.items() if isinstance(message, dict) else ():
             if key in FIELDS:
-                FIELDS[key](self, index, value)
+                FIELDS[key](self, index, value, frame)
             else:
                 w.extra((*path, "message", key), value)
         w.finish(index, reason)
@@ -129,14 +129,14 @@ class DashScope(Dialect):
 
     # The fields of a message
 
-    def _role(self, index: int, value: Any) -> None:
+    def _role(self, index: int, value: Any, frame: Frame) -> None:
         self.w.message(role=value)
         self.w.extra(("output", "choices", index, "message", "role"), value)
 
-    def _reasoning(self, index: int, value: Any) -> None:
+    def _reasoning(self, index: int, value: Any, frame: Frame) -> None:
         self._text(index, "reasoning", value, ("output", "choices", index, "message", "reasoning_content"))
 
-    def _content(self, index: int, value: Any) -> None:
+    def _content(self, index: int, value: Any, frame: Frame) -> None:
         """A text, or with multimodal models a list of texts and others."""
         path = ("output", "choices", index, "message", "content")
         if not isinstance(value, list):
@@ -153,11 +153,11 @@ class DashScope(Dialect):
             if not isinstance(item, dict) or not isinstance(item.get("text"), str):
                 self.w.extra((*path, place), item)
 
-    def _tool_calls(self, index: int, value: Any) -> None:
+    def _tool_calls(self, index: int, value: Any, frame: Frame) -> None:
         for place, call in self.w.objects("tool_call", value):
-            self._tool_call(index, place, call)
+            self._tool_call(index, place, call, frame)
 
-    def _tool_call(self, index: int, place: int, call: dict[str, Any]) -> None:
+    def _tool_call(self, index: int, place: int, call: dict[str, Any], frame: Frame) -> None:
         flat = flat_function(call)
         function = flat or call.get("function")
         function = function if isinstance(function, dict) else {}
@@ -200,7 +200,7 @@ class DashScope(Dialect):
         )
         if not self._is_whole:
             arguments = arguments or None  # an object with nothing in it adds none
-        for text in self._as_sent((index, "tool_call", slot.index), json_text(arguments)):
+        for text in self._as_sent((index, "tool_call", slot.index), text_within(arguments, frame.data)):
             self.w.delta(slot, text)
 
     # Whole texts or pieces
@@ -256,7 +256,7 @@ def _item(item: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in item.items() if key != "text"}, "$form": "item"}
 
 
-FIELDS: dict[str, Callable[[DashScope, int, Any], None]] = {
+FIELDS: dict[str, Callable[[DashScope, int, Any, Frame], None]] = {
     "role": DashScope._role,
     "reasoning_content": DashScope._reasoning,
     "content": DashScope._content,
