@@ -1,4 +1,7 @@
-"""A gateway may put its error beside what any payload says: nothing of that kind passes for success."""
+"""
+A gateway may put its error beside what any payload says, or as an event of its own in its own words: nothing of that
+kind passes for success.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +60,49 @@ def test_an_error_beside_anything_is_told(dialect, streams):
             assert (response.error.message, response.ended) == ("boom", "error"), (frames[at], response)
             assert response.finish_reason == "error"
     assert tried > 0
+
+
+AMID = [
+    b'data: {"error":{"message":"boom","type":"server_error"}}',
+    b'event: error\ndata: {"error":{"message":"boom"}}',
+    b'data: {"error":"boom"}',
+    b'data: {"type":"error","error":{"type":"overloaded_error","message":"boom"}}',
+    b"event: error\ndata: boom",
+    b'event: error\ndata: {"message":"boom"}',
+    b'event: error\ndata: {"type":"server_error","message":"boom"}',
+    b'error: {"message":"boom"}',
+    b'data: {"error":{"message":"boom","code":503,"status":"UNAVAILABLE"}}',
+    b'data: [{"error":{"message":"boom"}}]',
+    b'data: {"error":true,"message":"boom"}',
+    b'data: {"object":"error","message":"boom","type":"internal_error","code":500}',
+    b'data: {"errors":[{"message":"boom","code":7}],"success":false}',
+    b'event: error\ndata: {"detail":"boom"}',
+    b'data: {"statusCode":500,"message":"boom"}',
+    b'data: {"code":500,"message":"boom"}',
+    b'data: {"detail":"boom"}',
+    b'data: {"type":"error","message":"boom"}',
+    b'data: {"event":"error","data":{"message":"boom"}}',
+    b'data: {"status":"error","message":"boom"}',
+    b'data: {"error_message":"boom","error_code":12}',
+]
+
+
+@pytest.mark.parametrize("error", AMID)
+def test_an_error_amid_any_stream_is_told(error):
+    rng, tried = random.Random(3), 0
+    for dialect, streams in cases():
+        for frames, options in streams:
+            if not 0 < len(frames) <= 40 or not all(frame.startswith((b"data:", b"event:")) for frame in frames):
+                continue
+            if chunkfold.fold(b"".join(frames), dialect, **options).error is not None:
+                continue
+            at = rng.randrange(1, len(frames) + 1)
+            head, rest = b"".join(frames[:at]), b"".join(frames[at:])
+            # Where the answer begins anew, all before is void; and an event that is not over goes on.
+            if b"response.created" in rest or b"RUN_STARTED" in rest or not head.endswith(b"\n\n"):
+                continue
+            tried += 1
+            response = chunkfold.fold(b"%b%b\n\n%b" % (head, error, rest), dialect, **options)
+            assert response.error is not None, (dialect, head)
+            assert (response.error.message, response.ended) == ("boom", "error"), (dialect, head)
+    assert tried > 100

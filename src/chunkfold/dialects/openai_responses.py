@@ -20,7 +20,7 @@ import msgspec
 
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
 from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
 from chunkfold.dialects._media import base64_bytes
 from chunkfold.dialects._output_items import (
@@ -170,7 +170,7 @@ class OpenAIResponses(Dialect):
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
-        elif (error := error_in(payload) if payload.get("type") else error_body(payload)) is not None:
+        elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif not payload or is_ping(payload.get("type"), frame.event):
             self.w.ping()
@@ -178,6 +178,11 @@ class OpenAIResponses(Dialect):
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
             self.w.unknown(name if name.startswith("response.") else f"event.{name}", payload)
+
+    @staticmethod
+    def _error_told(payload: dict[str, Any], frame: Frame) -> StreamError | None:
+        """An error in the words of a gateway. What has no type is no event, so that a message alone is one too."""
+        return error_told(payload, frame.event) or (None if payload.get("type") else error_body(payload))
 
     def _is_repeat(self, kind: str, payload: dict[str, Any]) -> bool:
         """True if what must not be taken twice comes again. Snapshots that come again do no harm."""
