@@ -172,3 +172,96 @@ def test_a_body_that_is_no_object_is_refused():
     for body in ([], "text", None):
         with pytest.raises(TypeError):
             Response.from_native(body)
+
+
+def test_anthropic_gets_no_text_of_white_space_alone():
+    """It answers 400: "text content blocks must contain non-whitespace text". Claude writes such between calls."""
+    body = message({"type": "text", "text": "\n\n"}, {"type": "tool_use", "id": "t", "name": "f", "input": {}})
+    assert sent_back(body, "anthropic-messages")["content"] == body["content"][1:]
+
+
+def test_anthropic_gets_citations_without_the_file_that_it_names_itself():
+    """Each citation of a document has a `file_id`, which the request has no field for: "Extra inputs are not permitted"."""
+    places = [
+        {"type": "char_location", "start_char_index": 0, "end_char_index": 4},
+        {"type": "page_location", "start_page_number": 1, "end_page_number": 2},
+        {"type": "content_block_location", "start_block_index": 0, "end_block_index": 1},
+    ]
+    cited = [{"cited_text": "Tide", "document_index": 0, "document_title": None, **place} for place in places]
+    told = [{**citation, "file_id": id_} for citation, id_ in zip(cited, (None, "file_1", None), strict=True)]
+    twice = message({"type": "text", "text": "Low.", "citations": [*told, told[0]]})
+    for citations, body in (
+        (cited, message({"type": "text", "text": "Low.", "citations": told})),
+        ([*cited, cited[0]], twice),
+    ):
+        response = Response.from_native(body, "anthropic-messages")
+        assert response.message.to_request("anthropic")["content"] == [
+            {"type": "text", "text": "Low.", "citations": citations}
+        ]
+        assert response.to_native() == body
+
+
+def test_anthropic_gets_unknown_blocks_back_but_no_events():
+    block = {"type": "hologram", "depth": 3}
+    events = [
+        {"type": "message_start", "message": message(usage=None, stop_reason=None)},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "depth_delta", "depth": 4}},
+        {"type": "content_block_start", "index": 1, "content_block": "text"},
+        {"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "So"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
+    sent = fold(events, "anthropic-messages").message.to_request("anthropic-messages")
+    assert sent["content"] == [block, {"type": "text", "text": "So"}]
+
+
+def test_bedrock_gets_no_blank_text_and_thought_with_a_text():
+    """Blank text is refused, and `text` is required beside a signature, also where the thinking itself is not shown."""
+    events = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}},
+        {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"text": "\n\n"}}},
+        {"contentBlockDelta": {"contentBlockIndex": 2, "delta": {"text": "So"}}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    sent = fold(events, "bedrock-converse").message.to_request("bedrock-converse")
+    assert sent["content"] == [
+        {"reasoningContent": {"reasoningText": {"text": "", "signature": "c2ln"}}},
+        {"text": "So"},
+    ]
+
+
+def test_gemini_gets_a_text_with_every_signature():
+    """A part has to have content: "required oneof field 'data' must have one initialized field"."""
+    parts = [{"text": "So"}, {"thoughtSignature": "c2ln"}]
+    body = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    assert sent_back(body, "gemini")["parts"] == [{"text": "So"}, {"text": "", "thoughtSignature": "c2ln"}]
+
+
+OBJECTS = {
+    "anthropic-messages": lambda made: made["content"][0]["input"],
+    "bedrock-converse": lambda made: made["content"][0]["toolUse"]["input"],
+    "bedrock-invoke": lambda made: made["content"][0]["input"],
+    "cohere-v1": lambda made: made["tool_calls"][0]["parameters"],
+    "gemini": lambda made: made["parts"][0]["functionCall"]["args"],
+    "gemini-interactions": lambda made: made[0]["arguments"],
+    "ollama": lambda made: made["tool_calls"][0]["function"]["arguments"],
+}
+
+
+@pytest.mark.parametrize("dialect", OBJECTS)
+@pytest.mark.parametrize(
+    ("raw", "status"), [('{"x', "truncated"), ("[1]", "invalid"), ('{"x": NaN}', "invalid"), ("null", "invalid")]
+)
+def test_arguments_that_are_no_object_go_in_one_where_an_object_is_wanted(dialect, raw, status):
+    """Text in place of an object is refused there, and with it the whole conversation."""
+    made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status=status),)).to_request(dialect)
+    assert OBJECTS[dialect](made) == {"raw_arguments": raw}
+
+
+@pytest.mark.parametrize("dialect", OBJECTS)
+def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
+    made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)
+    assert "raw_arguments" not in repr(made)

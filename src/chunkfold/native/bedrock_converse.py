@@ -26,6 +26,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -213,6 +214,8 @@ def _reasoning(part: ReasoningPart, whole: bool) -> list[dict[str, Any]]:
         thought["text"] = part.text
     fill(thought, signature=part.signature)
     if thought:
+        if not whole:
+            thought.setdefault("text", "")  # also of thinking that is not shown, of which only the signature comes
         content["reasoningText"] = thought
     if part.encrypted is not None:
         if thought and not whole:
@@ -239,14 +242,14 @@ def _image(part: ImagePart) -> dict[str, Any]:
 
 def request(message: Message) -> dict[str, Any]:
     """The message for `messages` of the next request."""
-    parts = [part for part in message.parts if _is_sent(part)]
+    parts = [with_object(part) for part in message.parts if _is_sent(part)]
     return {"role": message.role, "content": blocks(parts)}
 
 
 def _is_sent(part: Part) -> bool:
-    """True unless it is nothing that the provider takes: empty text, and what is not understood."""
+    """True unless it is nothing that the provider takes: blank text, and what is not understood."""
     if isinstance(part, TextPart):
-        return bool(part.text)
+        return bool(part.text.strip())
     if isinstance(part, ReasoningPart):
         return bool(part.text or part.signature or part.encrypted)
     return not isinstance(part, UnknownPart)

@@ -29,6 +29,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -310,5 +311,5 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def request(message: Message) -> list[dict[str, Any]]:
     """The steps for `input` of the next request: thoughts with their signatures, calls and results with their ids."""
-    parts = (part for part in message.parts if not isinstance(part, UnknownPart))
+    parts = (with_object(part) for part in message.parts if not isinstance(part, UnknownPart))
     return [step for _, step in _steps(parts)]

@@ -20,6 +20,7 @@ from chunkfold.native._build import (
     Rule,
     add_error,
     add_unknown,
+    arguments_of,
     copied,
     error_of,
     extra_of,
@@ -28,6 +29,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ImagePart, ReasoningPart, TextPart, ToolCall, UnknownPart
 
@@ -171,7 +173,7 @@ def request(message: Message) -> dict[str, Any]:
         elif isinstance(part, ReasoningPart) and part.text:
             texts.setdefault("thinking", []).append(part.text)
         elif isinstance(part, ToolCall) and not part.server_side:
-            function = {"name": part.name or "", "arguments": _parsed(part.raw_arguments)}
+            function = {"name": part.name or "", "arguments": arguments_of(with_object(part))}
             fill(function, index=part.index)
             call: dict[str, Any] = {"function": function}
             fill(call, id=part.id)
