@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from chunkfold import Message, ReasoningPart, Response, TextPart, ToolCall, UnknownDialect, dialects, fold
+from chunkfold import (
+    FilePart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    Response,
+    TextPart,
+    ToolCall,
+    UnknownDialect,
+    dialects,
+    fold,
+)
 from tests.helpers import DATA, body_of, case_files, load_case
 from tests.native.test_odd_bodies import ANTHROPIC, CHAT, RESPONSES, call, item, message, said, text
 
@@ -87,6 +98,8 @@ def test_anthropic_gets_arguments_that_are_no_object_in_one():
 @pytest.mark.parametrize("name", ["calls", "reasoning", "results", "messages", "items-that-nobody-knows"])
 def test_responses_get_their_items_back(name):
     sent = [{key: value for key, value in one.items() if key != "content"} for one in RESPONSES[name]["output"]]
+    for one in sent if name == "reasoning" else ():
+        one.pop("status", None)
     got = sent_back(RESPONSES[name], "openai-responses")
     assert [{key: value for key, value in one.items() if key != "content"} for one in got] == sent
 
@@ -100,9 +113,38 @@ def test_responses_get_texts_and_refusals_back():
         ],
     }
     first, second = sent_back(body, "openai-responses")
-    assert first["content"] == [{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "No."}]
+    assert first["content"] == [
+        {"type": "output_text", "text": "a", "annotations": []},
+        {"type": "refusal", "refusal": "No."},
+    ]
     assert (first["phase"], first["id"]) == ("commentary", "message_1")
     assert second["encrypted_content"] == "ZW5j"
+
+
+def test_responses_get_nothing_that_only_responses_have():
+    """ "Unknown parameter: 'input[1].status'" for reasoning, and no item of a request says who made it."""
+    body = {
+        **RESPONSES["nothing"],
+        "output": [
+            item("reasoning", summary=[], encrypted_content="ZW5j"),
+            item("shell_call", call_id="call_1", action={"commands": ["ls"]}, created_by="user_1"),
+            item("compaction", encrypted_content="ZW5j", created_by="user_1"),
+            item("function_call", call_id="call_2", name="f", arguments="{}"),
+        ],
+    }
+    sent = sent_back(body, "openai-responses")
+    assert [one["type"] for one in sent] == ["reasoning", "shell_call", "compaction", "function_call"]
+    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(4)] == [
+        ["status"],
+        ["created_by"],
+        ["created_by"],
+        [],
+    ]
+
+
+def test_responses_get_no_media():
+    picture = ImagePart(media_type="image/png", data=b"x")
+    assert Message(parts=(picture, FilePart(url="u"))).to_request("openai-responses") == []
 
 
 PLAIN = Message(
@@ -151,7 +193,7 @@ def test_a_plain_message_in_three_forms():
     }
     assert PLAIN.to_request("openai-responses") == [
         {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm"}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So", "annotations": []}]},
         {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": '{"x":1}'},
     ]
 

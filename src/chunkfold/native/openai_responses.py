@@ -31,7 +31,17 @@ from chunkfold.native._build import (
     item_of,
     usage_of,
 )
-from chunkfold.parts import AudioPart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
+from chunkfold.parts import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    ReasoningPart,
+    RefusalPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -425,12 +435,17 @@ def request(message: Message) -> list[dict[str, Any]]:
     """
     The items of the message for `input` of the next request, with their ids, phases and encrypted reasoning.
 
-    Log-probabilities and the status of what came are left out.
+    Log-probabilities, media and what only responses have are left out.
     """
-    items = _output([part for part in message.parts if not isinstance(part, AudioPart)], {})
+    items = _output([part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))], {})
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
+        item.pop("created_by", None)
         if item["type"] == "reasoning":
+            item.pop("status", None)  # an unknown parameter in requests, but for this item alone
             item.setdefault("summary", [])
+        for part in item["content"] if item["type"] == "message" else ():
+            if isinstance(part, dict) and part.get("type") == "output_text":
+                part.setdefault("annotations", [])  # OpenAI does without, Azure and vLLM refuse the request
     return items
