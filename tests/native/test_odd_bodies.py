@@ -245,6 +245,8 @@ RESPONSES = {
         item("custom_tool_call", call_id="call_3", name="py", input="1 + 1\n"),
         item("computer_call", call_id="call_4", action={"type": "click", "x": 1}, pending_safety_checks=[]),
         item("computer_call", id="cc_2", call_id="call_5", actions=[{"type": "wait"}], pending_safety_checks=[]),
+        item("computer_call", id="cc_3", call_id="call_10", action={"type": "wait"}, actions=[{"type": "wait"}], pending_safety_checks=[]),
+        item("computer_call", id="cc_4", call_id="call_11", action=None, actions=[{"type": "wait"}], pending_safety_checks=[]),
         item("local_shell_call", call_id="call_6", action={"type": "exec", "command": ["ls"], "env": {}}),
         item("shell_call", call_id="call_7", action={"commands": ["ls"], "timeout_ms": None}, environment=None),
         item("apply_patch_call", call_id="call_8", operation={"type": "update_file", "path": "a", "diff": "+x"}),

@@ -516,11 +516,16 @@ class OpenAIResponses(Dialect):
         fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
         slot.id, slot.name = id_ or slot.id, name or slot.name
         self.w.update(slot, **fresh)
-        field = next((field for field in CALLS[item.kind][2] if given.get(field)), None)
+        inputs = CALLS[item.kind][2]
+        known = item.fields.get("$field")
+        field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
         if field is None:
             return
         value = given[field]
-        form = {"$field": field} if field != CALLS[item.kind][2][0] else {}
+        # A computer may have its action beside the list of them.
+        form = {other: given[other] for other in inputs if other != field and given.get(other)}
+        if field != inputs[0]:
+            form["$field"] = field
         if field in AS_TEXT and not isinstance(value, str):
             form["$form"] = "object"
         self.w.update(slot, extra=news(item.fields, form))
