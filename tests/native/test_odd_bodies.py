@@ -136,6 +136,8 @@ CHAT = {
     "usage-null": {**chat({"content": "x"}), "usage": None},
     "usage-with-nulls": {**chat({"content": "x"}), "usage": {"prompt_tokens": 1, "details": None, "deep": {"a": None}}},
     "groq": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "usage": None}, "usage_breakdown": None},
+    "groq-caches": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "seed": 5, "usage": {"dram_cached_tokens": 0, "sram_cached_tokens": 128}}},
+    "groq-usage-twice": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}},
     "an-error-beside": {**chat({"content": "x"}), "error": {"message": "gone", "code": 502}},
     "error-null": {**chat({"content": "x"}), "error": None},
 }  # fmt: skip

@@ -121,7 +121,7 @@ class AnthropicMessages(Dialect):
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START)
         w.blanks(message, _NESTED)
-        w.finish(0, message.get("stop_reason"))
+        w.finish_at(0, message.get("stop_reason"), "stop_reason")
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
@@ -245,7 +245,7 @@ class AnthropicMessages(Dialect):
         """Stop reason and usage may come in two of these; neither erases the other."""
         delta = payload.get("delta")
         if isinstance(delta, dict):
-            self.w.finish(0, delta.get("stop_reason"))
+            self.w.finish_at(0, delta.get("stop_reason"), "stop_reason")
             self.w.usage(delta.get("usage"), anthropic_usage)
             self.w.extras(delta, _DELTA)
             self.w.blanks(delta, ())

@@ -19,7 +19,7 @@ from chunkfold.dialects._errors import error_event, error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import counted, word
+from chunkfold.dialects._words import counted, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class GeminiInteractions(Dialect):
         self._finish(payload.get("status"))
 
     def _finish(self, status: Any) -> None:
-        if isinstance(status, str) and status not in _PENDING:
+        if is_real(status) and status not in _PENDING:
             self.w.finish(0, status)
         elif status:
             self.w.extra(("status",), status)

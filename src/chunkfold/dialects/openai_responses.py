@@ -517,7 +517,7 @@ class OpenAIResponses(Dialect):
         slot.id, slot.name = id_ or slot.id, name or slot.name
         self.w.update(slot, **fresh)
         inputs = CALLS[item.kind][2]
-        known = item.fields.get("$field")
+        known = item.fields.get("$field", "")
         field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
         if field is None:
             return
