@@ -107,6 +107,12 @@ INTERACTIONS = [
         {"type": "text", "text": "Old."}, {"type": "function_call", "id": "f", "name": "go", "arguments": {"a": 1}},
     ]},
     {"id": "v3", "object": "interaction", "status": "in_progress", "steps": []},
+    {"id": "v5", "object": "interaction", "status": "failed", "steps": [], "errors": [{"code": "internal", "message": "broke"}]},
+    {"id": "v6", "object": "interaction", "status": "completed", "steps": [
+        {"type": "function_result", "call_id": "f", "name": None, "result": 1},
+        {"type": "url_context_call", "id": "u", "name": None, "arguments": {}},
+        {"type": "url_context_call", "id": "u", "name": "url_context", "arguments": {}},
+    ]},
     {"id": "v4", "object": "interaction", "status": "failed", "error": {"code": "internal", "message": "broke"}},
 ]  # fmt: skip
 
