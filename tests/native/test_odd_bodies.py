@@ -223,6 +223,11 @@ RESPONSES = {
     "a-phase-that-is-null": response(said(text("a"), phase=None)),
     "messages": response(said(text("a"), phase="commentary"), {**said(text("b"), text("c")), "id": "message_2"}),
     "a-message-of-every-kind": response(said(text("a"), {"type": "refusal", "refusal": "No.", "why": None}, text("b"))),
+    "messages-without-ids": response(
+        {"type": "message", "role": "assistant", "content": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"type": "message", "id": None, "role": "assistant", "content": []},
+    ),
     "refusals": response(said({"type": "refusal", "refusal": "a"}, {"type": "refusal", "refusal": "b"})),
     "refusals-in-two-messages": response(
         said({"type": "refusal", "refusal": "a"}), {**said({"type": "refusal", "refusal": "b"}), "id": "message_2"}

@@ -303,6 +303,34 @@ def test_arguments_that_are_no_object_go_in_one_where_an_object_is_wanted(dialec
     assert OBJECTS[dialect](made) == {"raw_arguments": raw}
 
 
+FLAWED = {
+    "openai-chat": {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+    ]}}]},
+    "cohere-v2": {"id": "a", "finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+    ]}},
+    "openai-responses": {"id": "r", "object": "response", "status": "completed", "output": [
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": {"x": 1}},
+        {"type": "tool_search_call", "call_id": "t", "arguments": {"x": 1}, "execution": "server"},
+    ]},
+    "gemini-interactions": {"id": "v", "object": "interaction", "status": "requires_action", "steps": [
+        {"type": "function_call", "id": "c", "name": "f", "arguments": '{"x":1}'},
+    ]},
+}  # fmt: skip
+
+
+def test_arguments_go_back_in_the_form_of_the_api_whatever_form_a_server_sent():
+    """Some servers answer with an object where the API has text, or with text for an object."""
+    made = {dialect: sent_back(body, dialect) for dialect, body in FLAWED.items()}
+    assert made["openai-chat"]["tool_calls"][0]["function"]["arguments"] == '{"x":1}'
+    assert made["cohere-v2"]["tool_calls"][0]["function"]["arguments"] == '{"x":1}'
+    assert [item["arguments"] for item in made["openai-responses"]] == ['{"x":1}', {"x": 1}]
+    assert made["gemini-interactions"][0]["arguments"] == {"x": 1}
+    for dialect, body in FLAWED.items():
+        assert Response.from_native(body, dialect).to_native() == body
+
+
 @pytest.mark.parametrize("dialect", OBJECTS)
 def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
     made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)

@@ -348,7 +348,8 @@ class OpenAIResponses(Dialect):
         item.done = True
         if item.first is None:
             # A message that is empty or nothing but a refusal: no part has its fields.
-            for key, value in {"type": item.kind, "id": item.id, **item.fields}.items():
+            named = {"id": item.id} if item.id is not None or "id" in given else {}
+            for key, value in {"type": item.kind, **named, **item.fields}.items():
                 self.w.extra(("output", item.place, key), value)
         for piece in filter(None, (item.first, *item.pieces.values())):
             self.w.stop(piece.slot)

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
     "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of", "rule_for",
-    "usage_of", "with_object",
+    "usage_of", "usual", "with_object",
 ]  # fmt: skip
 
 AnyPart = TypeVar("AnyPart", bound="Part")
 How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
 
+_FORMS: Final = frozenset({"$flat", "$key", "$form"})
 NOTES: Final = frozenset({"$whole", "$field", "$form", "$absent"})
 
 
@@ -132,6 +133,13 @@ def with_object(part: AnyPart) -> AnyPart:
     kind = "function" if part.type == "custom" else part.type
     text = _json.encode({"raw_arguments": part.raw_arguments})
     return replace(part, type=kind, raw_arguments=text, status="complete")
+
+
+def usual(part: AnyPart) -> AnyPart:
+    """The part; a call without notes of where its server has the name and the arguments, and in which form."""
+    if not isinstance(part, ToolCall) or _FORMS.isdisjoint(part.extra):
+        return part
+    return replace(part, extra={key: value for key, value in part.extra.items() if key not in _FORMS})
 
 
 def item_of(part: Part) -> dict[str, Any]:

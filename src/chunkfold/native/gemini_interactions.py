@@ -31,6 +31,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
     with_object,
 )
 from chunkfold.parts import (
@@ -316,5 +317,5 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def request(message: Message) -> list[dict[str, Any]]:
     """The steps for `input` of the next request: thoughts with their signatures, calls and results with their ids."""
-    parts = (with_object(part) for part in message.parts if not isinstance(part, UnknownPart))
+    parts = (usual(with_object(part)) for part in message.parts if not isinstance(part, UnknownPart))
     return [step for _, step in _steps(parts)]

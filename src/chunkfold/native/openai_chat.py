@@ -10,8 +10,6 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
@@ -32,6 +30,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
 )
 from chunkfold.parts import AudioPart, ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
 
@@ -375,19 +374,10 @@ def _is_served(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.server_side
 
 
-def _as_usual(part: Part) -> Part:
-    """The part; a call without notes of where else its server has the name and the arguments."""
-    if not isinstance(part, ToolCall) or part.extra.keys().isdisjoint(("$flat", "$key")):
-        return part
-    return replace(part, extra={key: value for key, value in part.extra.items() if key not in ("$flat", "$key")})
-
-
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        _as_usual(part)
-        for part in message.parts
-        if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
+        usual(part) for part in message.parts if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
     ]
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):

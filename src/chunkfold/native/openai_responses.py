@@ -30,6 +30,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -437,7 +438,9 @@ def request(message: Message) -> list[dict[str, Any]]:
 
     Log-probabilities, media and what only responses have are left out.
     """
-    items = _output([part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))], {})
+    parts = [part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))]
+    # The arguments of a function are text, those of other tools may be an object.
+    items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
