@@ -109,7 +109,11 @@ TURNS = {
     "openai-chat": [{"role": "assistant", "content": "Low"}, {"role": "user", "content": "On."}],
     "mistral-conversations": [{"role": "assistant", "content": "Low"}, {"role": "user", "content": "On."}],
     "openai-responses": [
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Low", "annotations": []}]},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Low", "annotations": []}],
+        },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "On."}]},
     ],
     # Its input is a list of steps, which have no roles.

@@ -45,6 +45,15 @@ def test_chat_gets_null_for_no_text():
     assert sent_back(CHAT["calls"], "openai-chat")["content"] is None
 
 
+def test_chat_gets_an_empty_text_where_nothing_else_was_said():
+    """OpenAI takes null beside calls, a refusal or sound alone: "expected a string, got null"."""
+    assert sent_back(CHAT["nothing-said"], "openai-chat") == {"role": "assistant", "content": ""}
+    thought = Message(parts=(ReasoningPart("Hm."),)).to_request("openai-chat")
+    assert thought == {"role": "assistant", "content": "", "reasoning_content": "Hm."}
+    for name in ("calls", "refused", "the-old-function-call", "sound"):
+        assert sent_back(CHAT[name], "openai-chat")["content"] is None
+
+
 @pytest.mark.parametrize(
     "name", ["reasoning-details", "a-signed-call", "a-custom-call", "thinking-items", "reasoning-text"]
 )
@@ -130,15 +139,17 @@ def test_responses_get_nothing_that_only_responses_have():
             item("shell_call", call_id="call_1", action={"commands": ["ls"]}, created_by="user_1"),
             item("compaction", encrypted_content="ZW5j", created_by="user_1"),
             item("function_call", call_id="call_2", name="f", arguments="{}"),
+            {"type": "function_call", "id": None, "call_id": "call_3", "name": "f", "arguments": "{}"},
         ],
     }
     sent = sent_back(body, "openai-responses")
-    assert [one["type"] for one in sent] == ["reasoning", "shell_call", "compaction", "function_call"]
-    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(4)] == [
+    assert [one["type"] for one in sent] == [one["type"] for one in body["output"]]
+    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(5)] == [
         ["status"],
         ["created_by"],
         ["created_by"],
         [],
+        ["id"],
     ]
 
 

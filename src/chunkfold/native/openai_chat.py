@@ -105,6 +105,8 @@ _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
 _NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
+# What a message may have instead of a text.
+_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
 
 
@@ -382,6 +384,8 @@ def request(message: Message) -> dict[str, Any]:
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):
         call.pop("index", None)
+    if out["content"] is None and _INSTEAD.isdisjoint(out):
+        out["content"] = ""
     if "audio" in out:
         out["audio"] = {"id": out["audio"].get("id")}
     for part in parts:

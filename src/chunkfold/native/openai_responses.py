@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 from chunkfold._extras import key_of, numbered
-from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, RESULTS, TYPES
+from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OWN, RESULTS, TYPES
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -445,6 +445,8 @@ def request(message: Message) -> list[dict[str, Any]]:
     items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
         item.pop("created_by", None)
+        if item["type"] in OWN and item.get("id", "") is None:
+            del item["id"]
         if item["type"] == "reasoning":
             item.pop("status", None)  # an unknown parameter in requests, but for this item alone
             item.setdefault("summary", [])
