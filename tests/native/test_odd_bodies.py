@@ -343,3 +343,16 @@ def ruin(value):
         if isinstance(item, (dict, list)):
             ruin(item)
     value.clear()
+
+
+ERRORS = [
+    ("anthropic-messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}, "request_id": "r"}),
+    ("bedrock-converse", {"message": "Too many requests", "__type": "ThrottlingException"}),
+    ("bedrock-invoke", {"message": "Too many requests", "__type": "ThrottlingException"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "body"), ERRORS, ids=[dialect for dialect, _ in ERRORS])
+def test_a_body_that_is_nothing_but_an_error_comes_back_unchanged(dialect, body):
+    for name in (dialect, "auto"):
+        assert different(body, Response.from_native(body, name).to_native()) == []

@@ -115,7 +115,12 @@ def add_exception(out: dict[str, Any], response: Response) -> None:
     told = error_of(response)
     if error is not None and told is not None and isinstance(error.raw, str):
         told = {"message": error.raw}  # in plain text
-    if error is None or told is None or error.type is None or error.type in told or "error" in told:
+    if (
+        error is None
+        or told is None
+        or error.type is None
+        or not told.keys().isdisjoint((error.type, "error", "__type"))
+    ):
         add_error(out, response)
     elif error.type.endswith("Exception"):
         out[error.type] = told
