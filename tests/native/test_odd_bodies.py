@@ -346,6 +346,7 @@ def ruin(value):
 
 
 ERRORS = [
+    ("openai-chat", {"id": "c", "choices": None, "error": {"message": "Gone", "code": 502}}),
     ("anthropic-messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}, "request_id": "r"}),
     ("bedrock-converse", {"message": "Too many requests", "__type": "ThrottlingException"}),
     ("bedrock-invoke", {"message": "Too many requests", "__type": "ThrottlingException"}),

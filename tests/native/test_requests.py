@@ -138,19 +138,26 @@ def test_responses_get_nothing_that_only_responses_have():
             item("reasoning", summary=[], encrypted_content="ZW5j"),
             item("shell_call", call_id="call_1", action={"commands": ["ls"]}, created_by="user_1"),
             item("compaction", encrypted_content="ZW5j", created_by="user_1"),
+            item(
+                "shell_call_output",
+                call_id="call_1",
+                output=[{"stdout": "", "stderr": "", "created_by": "user_1"}, "x"],
+            ),
             item("function_call", call_id="call_2", name="f", arguments="{}"),
             {"type": "function_call", "id": None, "call_id": "call_3", "name": "f", "arguments": "{}"},
         ],
     }
     sent = sent_back(body, "openai-responses")
     assert [one["type"] for one in sent] == [one["type"] for one in body["output"]]
-    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(5)] == [
+    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(6)] == [
         ["status"],
         ["created_by"],
         ["created_by"],
         [],
+        [],
         ["id"],
     ]
+    assert sent[3]["output"] == [{"stdout": "", "stderr": ""}, "x"]
 
 
 def test_responses_get_no_media():

@@ -126,7 +126,7 @@ def body(response: Response) -> dict[str, Any]:
         if not whole:
             out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
-        out["choices"] = choices
+        out["choices"] = choices or (None if error is not None and extra.get("choices", []) is None else [])
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
         add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])

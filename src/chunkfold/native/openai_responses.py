@@ -432,6 +432,12 @@ _CALL_TYPES = {ours: theirs for theirs, ours in TYPES.items()}
 _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResult: _result, UnknownPart: _unknown}
 
 
+def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each command of a shell printed."""
+    listed = item.get("output") if item["type"] == "shell_call_output" else None
+    return [printed for printed in listed if isinstance(printed, dict)] if isinstance(listed, list) else []
+
+
 def request(message: Message) -> list[dict[str, Any]]:
     """
     The items of the message for `input` of the next request, with their ids, phases and encrypted reasoning.
@@ -444,7 +450,8 @@ def request(message: Message) -> list[dict[str, Any]]:
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
-        item.pop("created_by", None)
+        for made in (item, *_printed(item)):
+            made.pop("created_by", None)
         if item["type"] in OWN and item.get("id", "") is None:
             del item["id"]
         if item["type"] == "reasoning":
