@@ -239,7 +239,8 @@ class GeminiInteractions(Dialect):
             name=step.get("name") or (None if is_function else kind.removesuffix("_call")),
             tool_type="function" if is_function else kind,
             extra={
-                **_described(step, _CALL, ("name", "arguments") if self._is_whole else ("name",)),
+                # Some of the server's tools take no arguments; a function that is called without any has empty ones.
+                **_described(step, _CALL, ("name",) if is_function and not self._is_whole else ("name", "arguments")),
                 **self._place(index),
                 **({"index": index} if type(index) is int else {}),
             },
