@@ -105,6 +105,35 @@ def test_every_dialect_goes_on_or_says_why_not_and_most_understand_a_turn_in_wor
         assert built.prefix == "The tide turns "
 
 
+TURNS = {
+    "openai-chat": [{"role": "assistant", "content": "Low"}, {"role": "user", "content": "On."}],
+    "mistral-conversations": [{"role": "assistant", "content": "Low"}, {"role": "user", "content": "On."}],
+    "openai-responses": [
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Low", "annotations": []}],
+        },
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "On."}]},
+    ],
+    # Its input is a list of steps, which have no roles.
+    "gemini-interactions": [
+        {"type": "model_output", "content": [{"type": "text", "text": "Low"}]},
+        {"type": "user_input", "content": [{"type": "text", "text": "On."}]},
+    ],
+    "vercel-ui": [
+        {"role": "assistant", "parts": [{"type": "text", "text": "Low"}]},
+        {"role": "user", "parts": [{"type": "text", "text": "On."}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("dialect", TURNS)
+def test_the_turns_are_written_as_the_dialect_writes_messages(dialect):
+    built = partial(TextPart("Low "), dialect=dialect).as_prefill(ask="On.")
+    assert list(built.messages) == TURNS[dialect]
+
+
 def test_what_cannot_be_gone_on_from_is_named():
     call = ToolCall(id="c", name="f", raw_arguments='{"a', status="truncated")
     parts = (ReasoningPart("Hm."), TextPart("First"), TextPart(" this"), call, TextPart("late"))

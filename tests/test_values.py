@@ -121,6 +121,14 @@ def test_a_value_is_equal_by_value_and_only_to_its_own_kind(value):
     assert value != object()
 
 
+def test_messages_are_equal_that_say_the_same_in_whosever_words():
+    message = chunkfold.Message(parts=(chunkfold.TextPart("a"),), dialect="gemini")
+    assert message == chunkfold.Message("assistant", message.parts)
+    assert not message != chunkfold.Message("assistant", message.parts)  # noqa: SIM202
+    assert message != chunkfold.Message("assistant")
+    assert chunkfold.Message.from_json(message.to_json()).dialect == "gemini"
+
+
 @every_value
 def test_a_value_is_frozen(value):
     for name in value.__struct_fields__:

@@ -118,8 +118,19 @@ def _gemini_message(role: str, text: str) -> dict[str, Any]:
 
 
 def _responses_message(role: str, text: str) -> dict[str, Any]:
-    kind = "output_text" if role == "assistant" else "input_text"
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+    part: dict[str, Any] = {"type": "input_text", "text": text}
+    if role == "assistant":
+        part = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "role": role, "content": [part]}
+
+
+def _step(role: str, text: str) -> dict[str, Any]:
+    kind = "model_output" if role == "assistant" else "user_input"
+    return {"type": kind, "content": [{"type": "text", "text": text}]}
+
+
+def _ui_message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "text": text}]}
 
 
 def _v1_message(role: str, text: str) -> dict[str, Any]:
@@ -132,7 +143,9 @@ _MESSAGES: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "bedrock-invoke": _blocks_message,
     "cohere-v1": _v1_message,
     "gemini": _gemini_message,
+    "gemini-interactions": _step,
     "openai-responses": _responses_message,
+    "vercel-ui": _ui_message,
 }
 
 # Where the answer is the continuation of a prompt, of which the text so far is the end.

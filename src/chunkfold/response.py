@@ -149,13 +149,26 @@ class Diagnostic(Value, frozen=True):
     detail: str = ""
 
 
-class Message(Value, frozen=True):
-    """An assistant message, ready to be kept in a conversation."""
+class Message(Value, frozen=True, eq=False):
+    """An assistant message, ready to be kept in a conversation. Messages are equal that say the same."""
 
     _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
 
     role: str = "assistant"
     parts: tuple[Part, ...] = ()
+    dialect: str | None = None
+    """In whose words it came; `None`: not known, taken for those of whom it is sent to."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return self.role == other.role and self.parts == other.parts
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # noqa: SIM201 - the base class has one of its own
+
+    def __hash__(self) -> int:
+        return hash((self.role, self.parts))
 
     def content(self, *, reasoning: bool = True) -> tuple[Part, ...]:
         """
@@ -184,7 +197,8 @@ class Message(Value, frozen=True):
         """
         The message in the form that *dialect* wants in the next request, with what has to go back unchanged.
 
-        One object, or a list of items where the provider takes items (`openai-responses`).
+        One object, or a list of items where the provider takes items (`openai-responses`). What came in another dialect
+        goes over with its text, thoughts, calls and media, without what others refuse: docs/native.md.
 
         Raises:
             UnknownDialect: If no dialect has that name.
@@ -233,7 +247,7 @@ class Choice(Value, frozen=True, dict=True):
     role: str = "assistant"
 
     # A snapshot knows some things before they are asked for (`_shown.py`); they wait in `__dict__`, which is no part of
-    # the value.
+    # the value. So does the dialect, which the response knows.
 
     @property
     def text(self) -> str:
@@ -270,7 +284,7 @@ class Choice(Value, frozen=True, dict=True):
     @property
     def message(self) -> Message:
         """The parts as a message to send back."""
-        return Message(self.role, self.parts)
+        return Message(self.role, self.parts, self.__dict__.get("dialect"))
 
 
 def _joined(parts: tuple[Part, ...], cls: type[TextPart | RefusalPart]) -> str:
@@ -327,6 +341,11 @@ class Response(Value, frozen=True):
     extra: dict[str, Any] = {}
     """Fields of the provider beside the message, at the path where its own whole body has them."""
 
+    def __post_init__(self) -> None:
+        if self.dialect is not None:
+            for choice in self.choices:
+                choice.__dict__.setdefault("dialect", self.dialect)
+
     @property
     def _first(self) -> Choice:
         choices = self.choices
@@ -380,7 +399,7 @@ class Response(Value, frozen=True):
     @property
     def message(self) -> Message:
         """Choice 0 as a message to send back."""
-        return self._first.message
+        return Message(self._first.role, self._first.parts, self.dialect)
 
     @property
     def is_truncated(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chunkfold.dialects._errors import error_body, error_told
+from chunkfold.dialects._errors import error_body, error_in, error_told
 
 BODIES = [
     ({"code": "Throttling.RateQuota", "message": "m", "request_id": "r"}, (None, "Throttling.RateQuota", 429, True)),
@@ -76,3 +76,16 @@ def test_a_payload_of_a_stream_is_no_error_unless_it_says_so(payload):
 )
 def test_a_payload_of_a_stream_is_an_error_if_it_says_so(payload):
     assert "m" in error_told(payload).message
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("invalid_api_key", 401), ("account_deactivated", 401), ("model_not_found", 404), ("rate_limit_exceeded", 429),
+        ("context_length_exceeded", 400), ("unsupported_value", 400), (None, 400),
+    ],
+)  # fmt: skip
+def test_the_code_of_an_error_tells_its_status_before_its_class(code, status):
+    """OpenAI answers 401 and 404 to what is an `invalid_request_error` too."""
+    told = {"error": {"type": "invalid_request_error", "message": "No.", "param": None, "code": code}}
+    assert error_in(told).status == status

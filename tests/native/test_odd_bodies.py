@@ -136,6 +136,8 @@ CHAT = {
     "usage-null": {**chat({"content": "x"}), "usage": None},
     "usage-with-nulls": {**chat({"content": "x"}), "usage": {"prompt_tokens": 1, "details": None, "deep": {"a": None}}},
     "groq": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "usage": None}, "usage_breakdown": None},
+    "groq-caches": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "seed": 5, "usage": {"dram_cached_tokens": 0, "sram_cached_tokens": 128}}},
+    "groq-usage-twice": {**chat({"content": "x"}), "x_groq": {"id": "req_1", "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}},
     "an-error-beside": {**chat({"content": "x"}), "error": {"message": "gone", "code": 502}},
     "error-null": {**chat({"content": "x"}), "error": None},
 }  # fmt: skip
@@ -221,6 +223,11 @@ RESPONSES = {
     "a-phase-that-is-null": response(said(text("a"), phase=None)),
     "messages": response(said(text("a"), phase="commentary"), {**said(text("b"), text("c")), "id": "message_2"}),
     "a-message-of-every-kind": response(said(text("a"), {"type": "refusal", "refusal": "No.", "why": None}, text("b"))),
+    "messages-without-ids": response(
+        {"type": "message", "role": "assistant", "content": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"type": "message", "id": None, "role": "assistant", "content": []},
+    ),
     "refusals": response(said({"type": "refusal", "refusal": "a"}, {"type": "refusal", "refusal": "b"})),
     "refusals-in-two-messages": response(
         said({"type": "refusal", "refusal": "a"}), {**said({"type": "refusal", "refusal": "b"}), "id": "message_2"}
@@ -245,6 +252,8 @@ RESPONSES = {
         item("custom_tool_call", call_id="call_3", name="py", input="1 + 1\n"),
         item("computer_call", call_id="call_4", action={"type": "click", "x": 1}, pending_safety_checks=[]),
         item("computer_call", id="cc_2", call_id="call_5", actions=[{"type": "wait"}], pending_safety_checks=[]),
+        item("computer_call", id="cc_3", call_id="call_10", action={"type": "wait"}, actions=[{"type": "wait"}], pending_safety_checks=[]),
+        item("computer_call", id="cc_4", call_id="call_11", action=None, actions=[{"type": "wait"}], pending_safety_checks=[]),
         item("local_shell_call", call_id="call_6", action={"type": "exec", "command": ["ls"], "env": {}}),
         item("shell_call", call_id="call_7", action={"commands": ["ls"], "timeout_ms": None}, environment=None),
         item("apply_patch_call", call_id="call_8", operation={"type": "update_file", "path": "a", "diff": "+x"}),
@@ -334,3 +343,17 @@ def ruin(value):
         if isinstance(item, (dict, list)):
             ruin(item)
     value.clear()
+
+
+ERRORS = [
+    ("openai-chat", {"id": "c", "choices": None, "error": {"message": "Gone", "code": 502}}),
+    ("anthropic-messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}, "request_id": "r"}),
+    ("bedrock-converse", {"message": "Too many requests", "__type": "ThrottlingException"}),
+    ("bedrock-invoke", {"message": "Too many requests", "__type": "ThrottlingException"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "body"), ERRORS, ids=[dialect for dialect, _ in ERRORS])
+def test_a_body_that_is_nothing_but_an_error_comes_back_unchanged(dialect, body):
+    for name in (dialect, "auto"):
+        assert different(body, Response.from_native(body, name).to_native()) == []

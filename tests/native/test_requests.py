@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from chunkfold import Message, ReasoningPart, Response, TextPart, ToolCall, UnknownDialect, dialects, fold
+from chunkfold import (
+    FilePart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    Response,
+    TextPart,
+    ToolCall,
+    UnknownDialect,
+    dialects,
+    fold,
+)
 from tests.helpers import DATA, body_of, case_files, load_case
 from tests.native.test_odd_bodies import ANTHROPIC, CHAT, RESPONSES, call, item, message, said, text
 
@@ -32,6 +43,15 @@ def test_chat_gets_text_and_calls_back():
 
 def test_chat_gets_null_for_no_text():
     assert sent_back(CHAT["calls"], "openai-chat")["content"] is None
+
+
+def test_chat_gets_an_empty_text_where_nothing_else_was_said():
+    """OpenAI takes null beside calls, a refusal or sound alone: "expected a string, got null"."""
+    assert sent_back(CHAT["nothing-said"], "openai-chat") == {"role": "assistant", "content": ""}
+    thought = Message(parts=(ReasoningPart("Hm."),)).to_request("openai-chat")
+    assert thought == {"role": "assistant", "content": "", "reasoning_content": "Hm."}
+    for name in ("calls", "refused", "the-old-function-call", "sound"):
+        assert sent_back(CHAT[name], "openai-chat")["content"] is None
 
 
 @pytest.mark.parametrize(
@@ -87,6 +107,8 @@ def test_anthropic_gets_arguments_that_are_no_object_in_one():
 @pytest.mark.parametrize("name", ["calls", "reasoning", "results", "messages", "items-that-nobody-knows"])
 def test_responses_get_their_items_back(name):
     sent = [{key: value for key, value in one.items() if key != "content"} for one in RESPONSES[name]["output"]]
+    for one in sent if name == "reasoning" else ():
+        one.pop("status", None)
     got = sent_back(RESPONSES[name], "openai-responses")
     assert [{key: value for key, value in one.items() if key != "content"} for one in got] == sent
 
@@ -100,9 +122,47 @@ def test_responses_get_texts_and_refusals_back():
         ],
     }
     first, second = sent_back(body, "openai-responses")
-    assert first["content"] == [{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "No."}]
+    assert first["content"] == [
+        {"type": "output_text", "text": "a", "annotations": []},
+        {"type": "refusal", "refusal": "No."},
+    ]
     assert (first["phase"], first["id"]) == ("commentary", "message_1")
     assert second["encrypted_content"] == "ZW5j"
+
+
+def test_responses_get_nothing_that_only_responses_have():
+    """ "Unknown parameter: 'input[1].status'" for reasoning, and no item of a request says who made it."""
+    body = {
+        **RESPONSES["nothing"],
+        "output": [
+            item("reasoning", summary=[], encrypted_content="ZW5j"),
+            item("shell_call", call_id="call_1", action={"commands": ["ls"]}, created_by="user_1"),
+            item("compaction", encrypted_content="ZW5j", created_by="user_1"),
+            item(
+                "shell_call_output",
+                call_id="call_1",
+                output=[{"stdout": "", "stderr": "", "created_by": "user_1"}, "x"],
+            ),
+            item("function_call", call_id="call_2", name="f", arguments="{}"),
+            {"type": "function_call", "id": None, "call_id": "call_3", "name": "f", "arguments": "{}"},
+        ],
+    }
+    sent = sent_back(body, "openai-responses")
+    assert [one["type"] for one in sent] == [one["type"] for one in body["output"]]
+    assert [sorted(body["output"][place].keys() - sent[place].keys()) for place in range(6)] == [
+        ["status"],
+        ["created_by"],
+        ["created_by"],
+        [],
+        [],
+        ["id"],
+    ]
+    assert sent[3]["output"] == [{"stdout": "", "stderr": ""}, "x"]
+
+
+def test_responses_get_no_media():
+    picture = ImagePart(media_type="image/png", data=b"x")
+    assert Message(parts=(picture, FilePart(url="u"))).to_request("openai-responses") == []
 
 
 PLAIN = Message(
@@ -151,7 +211,7 @@ def test_a_plain_message_in_three_forms():
     }
     assert PLAIN.to_request("openai-responses") == [
         {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm"}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So", "annotations": []}]},
         {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": '{"x":1}'},
     ]
 
@@ -172,3 +232,124 @@ def test_a_body_that_is_no_object_is_refused():
     for body in ([], "text", None):
         with pytest.raises(TypeError):
             Response.from_native(body)
+
+
+def test_anthropic_gets_no_text_of_white_space_alone():
+    """It answers 400: "text content blocks must contain non-whitespace text". Claude writes such between calls."""
+    body = message({"type": "text", "text": "\n\n"}, {"type": "tool_use", "id": "t", "name": "f", "input": {}})
+    assert sent_back(body, "anthropic-messages")["content"] == body["content"][1:]
+
+
+def test_anthropic_gets_citations_without_the_file_that_it_names_itself():
+    """Each citation of a document has a `file_id`, which the request has no field for: "Extra inputs are not permitted"."""
+    places = [
+        {"type": "char_location", "start_char_index": 0, "end_char_index": 4},
+        {"type": "page_location", "start_page_number": 1, "end_page_number": 2},
+        {"type": "content_block_location", "start_block_index": 0, "end_block_index": 1},
+    ]
+    cited = [{"cited_text": "Tide", "document_index": 0, "document_title": None, **place} for place in places]
+    told = [{**citation, "file_id": id_} for citation, id_ in zip(cited, (None, "file_1", None), strict=True)]
+    twice = message({"type": "text", "text": "Low.", "citations": [*told, told[0]]})
+    for citations, body in (
+        (cited, message({"type": "text", "text": "Low.", "citations": told})),
+        ([*cited, cited[0]], twice),
+    ):
+        response = Response.from_native(body, "anthropic-messages")
+        assert response.message.to_request("anthropic")["content"] == [
+            {"type": "text", "text": "Low.", "citations": citations}
+        ]
+        assert response.to_native() == body
+
+
+def test_anthropic_gets_unknown_blocks_back_but_no_events():
+    block = {"type": "hologram", "depth": 3}
+    events = [
+        {"type": "message_start", "message": message(usage=None, stop_reason=None)},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "depth_delta", "depth": 4}},
+        {"type": "content_block_start", "index": 1, "content_block": "text"},
+        {"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "So"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
+    sent = fold(events, "anthropic-messages").message.to_request("anthropic-messages")
+    assert sent["content"] == [block, {"type": "text", "text": "So"}]
+
+
+def test_bedrock_gets_no_blank_text_and_thought_with_a_text():
+    """Blank text is refused, and `text` is required beside a signature, also where the thinking itself is not shown."""
+    events = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}},
+        {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"text": "\n\n"}}},
+        {"contentBlockDelta": {"contentBlockIndex": 2, "delta": {"text": "So"}}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    sent = fold(events, "bedrock-converse").message.to_request("bedrock-converse")
+    assert sent["content"] == [
+        {"reasoningContent": {"reasoningText": {"text": "", "signature": "c2ln"}}},
+        {"text": "So"},
+    ]
+
+
+def test_gemini_gets_a_text_with_every_signature():
+    """A part has to have content: "required oneof field 'data' must have one initialized field"."""
+    parts = [{"text": "So"}, {"thoughtSignature": "c2ln"}]
+    body = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    assert sent_back(body, "gemini")["parts"] == [{"text": "So"}, {"text": "", "thoughtSignature": "c2ln"}]
+
+
+OBJECTS = {
+    "anthropic-messages": lambda made: made["content"][0]["input"],
+    "bedrock-converse": lambda made: made["content"][0]["toolUse"]["input"],
+    "bedrock-invoke": lambda made: made["content"][0]["input"],
+    "cohere-v1": lambda made: made["tool_calls"][0]["parameters"],
+    "gemini": lambda made: made["parts"][0]["functionCall"]["args"],
+    "gemini-interactions": lambda made: made[0]["arguments"],
+    "ollama": lambda made: made["tool_calls"][0]["function"]["arguments"],
+}
+
+
+@pytest.mark.parametrize("dialect", OBJECTS)
+@pytest.mark.parametrize(
+    ("raw", "status"), [('{"x', "truncated"), ("[1]", "invalid"), ('{"x": NaN}', "invalid"), ("null", "invalid")]
+)
+def test_arguments_that_are_no_object_go_in_one_where_an_object_is_wanted(dialect, raw, status):
+    """Text in place of an object is refused there, and with it the whole conversation."""
+    made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status=status),)).to_request(dialect)
+    assert OBJECTS[dialect](made) == {"raw_arguments": raw}
+
+
+FLAWED = {
+    "openai-chat": {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+    ]}}]},
+    "cohere-v2": {"id": "a", "finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+    ]}},
+    "openai-responses": {"id": "r", "object": "response", "status": "completed", "output": [
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": {"x": 1}},
+        {"type": "tool_search_call", "call_id": "t", "arguments": {"x": 1}, "execution": "server"},
+    ]},
+    "gemini-interactions": {"id": "v", "object": "interaction", "status": "requires_action", "steps": [
+        {"type": "function_call", "id": "c", "name": "f", "arguments": '{"x":1}'},
+    ]},
+}  # fmt: skip
+
+
+def test_arguments_go_back_in_the_form_of_the_api_whatever_form_a_server_sent():
+    """Some servers answer with an object where the API has text, or with text for an object."""
+    made = {dialect: sent_back(body, dialect) for dialect, body in FLAWED.items()}
+    assert made["openai-chat"]["tool_calls"][0]["function"]["arguments"] == '{"x":1}'
+    assert made["cohere-v2"]["tool_calls"][0]["function"]["arguments"] == '{"x":1}'
+    assert [item["arguments"] for item in made["openai-responses"]] == ['{"x":1}', {"x": 1}]
+    assert made["gemini-interactions"][0]["arguments"] == {"x": 1}
+    for dialect, body in FLAWED.items():
+        assert Response.from_native(body, dialect).to_native() == body
+
+
+@pytest.mark.parametrize("dialect", OBJECTS)
+def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
+    made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)
+    assert "raw_arguments" not in repr(made)

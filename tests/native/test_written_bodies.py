@@ -37,6 +37,8 @@ BODIES = {
             {"id": 7, "function": None},
         ]}, "prompt_eval_count": 0, "eval_count": 12},
         {**OLLAMA, "message": {"role": "assistant", "content": "Here:", "images": ["aGk=", "no base64!"]}},
+        {**OLLAMA, "message": {"role": "assistant", "content": "Here:", "images": [{"value": "aGk="}, "aGk="]}},
+        {**OLLAMA, "message": {"role": "assistant", "content": "", "tool_calls": ["none", {"function": {"name": "f"}}]}},
         {**OLLAMA, "message": {"content": "x"}, "logprobs": [{"token": "x", "logprob": -0.5, "bytes": [120]}]},
         {**OLLAMA, "message": {}, "tool_calls": None, "logprobs": None},
         {**OLLAMA, "response": "Low", "thinking": "Hm", "context": [1, 2], "done_reason": "length"},

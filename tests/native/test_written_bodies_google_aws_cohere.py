@@ -107,6 +107,12 @@ INTERACTIONS = [
         {"type": "text", "text": "Old."}, {"type": "function_call", "id": "f", "name": "go", "arguments": {"a": 1}},
     ]},
     {"id": "v3", "object": "interaction", "status": "in_progress", "steps": []},
+    {"id": "v5", "object": "interaction", "status": "failed", "steps": [], "errors": [{"code": "internal", "message": "broke"}]},
+    {"id": "v6", "object": "interaction", "status": "completed", "steps": [
+        {"type": "function_result", "call_id": "f", "name": None, "result": 1},
+        {"type": "url_context_call", "id": "u", "name": None, "arguments": {}},
+        {"type": "url_context_call", "id": "u", "name": "url_context", "arguments": {}},
+    ]},
     {"id": "v4", "object": "interaction", "status": "failed", "error": {"code": "internal", "message": "broke"}},
 ]  # fmt: skip
 
@@ -292,3 +298,26 @@ def test_signatures_and_ids_go_into_the_next_request():
     steps = Response.from_native(INTERACTIONS[0]).message.to_request("gemini-interactions")
     assert [step["signature"] for step in steps if step.get("signature")] == ["c2ln"] * 3
     assert Response.from_native(COHERE_V1[0]).message.to_request("cohere-v1")["role"] == "CHATBOT"
+
+
+def test_a_tool_that_takes_no_arguments_has_none_in_a_stream_either():
+    """File search and processing have no such field, and Google refuses fields that it does not know."""
+    events = [
+        {"event_type": "interaction.created", "interaction": {"id": "v", "object": "interaction", "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "file_search_call", "id": "s", "signature": "c2ln"}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "step.start", "index": 1, "step": {"type": "url_context_call", "id": "u"}},
+        {"event_type": "step.delta", "index": 1, "delta": {"type": "url_context_call", "arguments": {"urls": ["x"]}}},
+        {"event_type": "step.stop", "index": 1},
+        {"event_type": "step.start", "index": 2, "step": {"type": "function_call", "id": "f", "name": "go"}},
+        {"event_type": "step.stop", "index": 2},
+        {"event_type": "interaction.completed", "interaction": {"id": "v", "status": "requires_action"}},
+    ]  # fmt: skip
+    steps = [
+        {"type": "file_search_call", "id": "s", "signature": "c2ln"},
+        {"type": "url_context_call", "id": "u", "arguments": {"urls": ["x"]}},
+        {"type": "function_call", "id": "f", "name": "go", "arguments": {}},
+    ]
+    response = chunkfold.fold(events)
+    assert response.to_native()["steps"] == steps
+    assert response.message.to_request("gemini-interactions") == steps

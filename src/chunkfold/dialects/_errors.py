@@ -19,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
-# AWS's Bedrock runtime exceptions, OpenRouter's error_type.
+# AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
 _STATUS = {
     "invalid_request_error": 400, "invalid_request": 400, "context_length_exceeded": 400, "INVALID_ARGUMENT": 400,
     "FAILED_PRECONDITION": 400, "ValidationException": 400, "validationException": 400,
@@ -36,6 +36,9 @@ _STATUS = {
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
     "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
     "overloaded_error": 529,
+    # OpenAI's codes where the class is a general one.
+    "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
+    "model_not_found": 404,
     # DashScope's, which go on after a dot: `Throttling.RateQuota`.
     "Throttling": 429, "InternalError": 500, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
     "ModelUnavailable": 503,
@@ -310,7 +313,9 @@ def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | N
     number = _number(code)
     if number is not None:
         return number
-    return _STATUS.get(kind or "") or (_STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None)
+    # The code says more than the class: OpenAI's `invalid_api_key` is an `invalid_request_error` too.
+    by_code = _STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None
+    return by_code or _STATUS.get(kind or "")
 
 
 def _number(value: Any) -> int | None:

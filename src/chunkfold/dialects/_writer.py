@@ -187,6 +187,12 @@ class Writer:
             state.finish = (reason, native)
             self.out.append(Finish(choice, reason, native))
 
+    def finish_at(self, choice: int, native: Any, *path: str | int) -> None:
+        """As `finish`, but what is no word is kept at *path* for the native body."""
+        self.finish(choice, native)
+        if native is not None and native != "" and not is_real(native):
+            self.extra(path, native)
+
     def error(self, error: StreamError) -> None:
         """State an error; the same one twice in a row is stated once."""
         self.singular = True  # the error holds the payload

@@ -122,7 +122,7 @@ class AnthropicMessages(Dialect):
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START | _ERROR)
         w.blanks(message, _NESTED)
-        w.finish(0, message.get("stop_reason"))
+        w.finish_at(0, message.get("stop_reason"), "stop_reason")
         self._tell_error(message, _START)  # also as we write a message that broke off
 
     def _tell_error(self, holder: dict[str, Any], known: frozenset[str]) -> None:
@@ -256,7 +256,7 @@ class AnthropicMessages(Dialect):
         """Stop reason and usage may come in two of these; neither erases the other."""
         delta = payload.get("delta")
         if isinstance(delta, dict):
-            self.w.finish(0, delta.get("stop_reason"))
+            self.w.finish_at(0, delta.get("stop_reason"), "stop_reason")
             self.w.usage(delta.get("usage"), anthropic_usage)
             self.w.extras(delta, _DELTA | _ERROR)
             self.w.blanks(delta, ())

@@ -209,7 +209,7 @@ class BedrockInvoke(Dialect):
     # Families with words of their own
 
     def _titan(self, payload: dict[str, Any]) -> None:
-        self._piece(0, payload.get("outputText"), payload.get("completionReason"))
+        self._piece(0, payload.get("outputText"), payload.get("completionReason"), "results", 0, "completionReason")
         self._count(payload)
         if "completionReason" in payload:
             self.w.extra(("results", 0, "completionReason"), _unreal(payload["completionReason"]))
@@ -222,7 +222,9 @@ class BedrockInvoke(Dialect):
         self._count(payload)
         w.blanks(payload, ())
         for place, result in w.objects("results", payload["results"]):
-            self._piece(place, result.get("outputText"), result.get("completionReason"))
+            self._piece(
+                place, result.get("outputText"), result.get("completionReason"), "results", place, "completionReason"
+            )
             self._count(result)
             w.extra(("results", place), {})
             w.blanks(result, (), "results", place)
@@ -230,7 +232,7 @@ class BedrockInvoke(Dialect):
         w.extras(payload, _COUNTS | {"results"})
 
     def _llama(self, payload: dict[str, Any]) -> None:
-        self._piece(0, payload["generation"], payload.get("stop_reason"))
+        self._piece(0, payload["generation"], payload.get("stop_reason"), "stop_reason")
         self._count(payload)
         if None in payload.values() or payload["generation"] == "":
             self.w.blanks(payload, ())
@@ -239,7 +241,7 @@ class BedrockInvoke(Dialect):
     def _mistral(self, payload: dict[str, Any]) -> None:
         self.w.blanks(payload, ())
         for place, output in self.w.objects("outputs", payload["outputs"]):
-            self._piece(place, output.get("text"), output.get("stop_reason"))
+            self._piece(place, output.get("text"), output.get("stop_reason"), "outputs", place, "stop_reason")
             self.w.blanks(output, (), "outputs", place)
             self.w.extras(output, frozenset({"text", "stop_reason"}), "outputs", place)
         self.w.extras(payload, frozenset({"outputs"}))
@@ -247,16 +249,17 @@ class BedrockInvoke(Dialect):
     def _claude(self, payload: dict[str, Any]) -> None:
         """Text completions of Claude 2 and before."""
         self.w.message(id=payload.get("id"), model=payload.get("model"))
-        self._piece(0, payload["completion"], payload.get("stop_reason"))
+        self._piece(0, payload["completion"], payload.get("stop_reason"), "stop_reason")
         self.w.blanks(payload, ())
         self.w.extras(payload, _CLAUDE)
 
-    def _piece(self, choice: int, text: Any, reason: Any) -> None:
+    def _piece(self, choice: int, text: Any, reason: Any, *path: str | int) -> None:
+        """A piece of text, and the reason, which stands at *path* of the whole body."""
         if isinstance(text, str) or text is None:
             self.w.append(choice, "text", text)
         else:
             self.w.unknown("text", text)
-        self.w.finish(choice, reason)
+        self.w.finish_at(choice, reason, *path)
 
     def _count(self, payload: dict[str, Any]) -> None:
         counts = {key: payload[key] for key in payload if key in _COUNTS and payload[key] is not None}

@@ -177,7 +177,7 @@ class CohereV1(Dialect):
             w.extra(("meta",), {})
             w.blanks(meta, (), "meta")
             w.extras(meta, _USAGE, "meta")
-        w.finish(0, response.get("finish_reason"))
+        w.finish_at(0, response.get("finish_reason"), "finish_reason")
         w.extras(response, _BODY)
 
     def _generation(self, place: int, generation: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class CohereV1(Dialect):
         number = _number(generation)
         number = place if number is None else number
         w.restate(number, "text", generation.get("text"))
-        w.finish(number, generation.get("finish_reason"))
+        w.finish_at(number, generation.get("finish_reason"), "generations", number, "finish_reason")
         w.extra(("generations", number), {})
         w.blanks(generation, (), "generations", number)
         w.extras(generation, _GENERATION, "generations", number)

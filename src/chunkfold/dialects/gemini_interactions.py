@@ -19,7 +19,7 @@ from chunkfold.dialects._errors import error_event, error_in
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import counted, word
+from chunkfold.dialects._words import counted, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class GeminiInteractions(Dialect):
         self._finish(payload.get("status"))
 
     def _finish(self, status: Any) -> None:
-        if isinstance(status, str) and status not in _PENDING:
+        if is_real(status) and status not in _PENDING:
             self.w.finish(0, status)
         elif status:
             self.w.extra(("status",), status)
@@ -251,7 +251,8 @@ class GeminiInteractions(Dialect):
             name=step.get("name") or (None if is_function else kind.removesuffix("_call")),
             tool_type="function" if is_function else kind,
             extra={
-                **_described(step, _CALL, ("name", "arguments") if self._is_whole else ("name",)),
+                # Some of the server's tools take no arguments; a function that is called without any has empty ones.
+                **_described(step, _CALL, ("name",) if is_function and not self._is_whole else ("name", "arguments")),
                 **self._place(index),
                 **({"index": index} if type(index) is int else {}),
             },

@@ -176,10 +176,15 @@ class OpenAIChat(Dialect):
             w.extra(("x_groq",), payload["x_groq"])
         self._keep_beside(payload)
         for key, value in groq.items():
-            if not value or key not in ("usage", "error"):
+            if not value or key not in ("usage", "error") or (key == "usage" and self._is_other_usage(value, payload)):
                 w.extra(("x_groq", key), value)
         if error is not None:
             w.error(error)
+
+    def _is_other_usage(self, usage: Any, payload: dict[str, Any]) -> bool:
+        """True unless Groq's further usage is that of the payload: a whole body has the hits of its caches there."""
+        own = payload.get("usage")
+        return bool(own) and (self.is_whole or usage != own)
 
     def _choices(self, choices: list[Any], frame: Frame) -> None:
         for place, choice in enumerate(choices):
@@ -258,9 +263,7 @@ class OpenAIChat(Dialect):
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):
-            w.finish(index, choice["finish_reason"])
-            if not isinstance(choice["finish_reason"], str):
-                w.extra(("choices", index, "finish_reason"), choice["finish_reason"])
+            w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason")
         if None in choice.values() or self.is_whole:
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):

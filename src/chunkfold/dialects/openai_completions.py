@@ -112,7 +112,7 @@ class OpenAICompletions(Dialect):
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
-        w.finish(index, choice.get("finish_reason"))
+        w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason")
         w.usage(choice.get("usage"))
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))

@@ -342,7 +342,8 @@ class OpenAIResponses(Dialect):
             item.told = checksum(given)
         if item.first is None:
             # A message that is empty or nothing but a refusal: no part has its fields.
-            for key, value in {"type": item.kind, "id": item.id, **item.fields}.items():
+            named = {"id": item.id} if item.id is not None or "id" in given else {}
+            for key, value in {"type": item.kind, **named, **item.fields}.items():
                 self.w.extra(("output", item.place, key), value)
         for piece in filter(None, (item.first, *item.pieces.values())):
             self.w.stop(piece.slot)
@@ -517,11 +518,16 @@ class OpenAIResponses(Dialect):
         self.w.update(slot, **fresh)
         if whole and given.get("status") == "incomplete":
             self.w.cut(slot)
-        field = next((field for field in CALLS[item.kind][2] if given.get(field)), None)
+        inputs = CALLS[item.kind][2]
+        known = item.fields.get("$field", "")
+        field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
         if field is None:
             return
         value = given[field]
-        form = {"$field": field} if field != CALLS[item.kind][2][0] else {}
+        # A computer may have its action beside the list of them.
+        form = {other: given[other] for other in inputs if other != field and given.get(other)}
+        if field != inputs[0]:
+            form["$field"] = field
         if field in AS_TEXT and not isinstance(value, str):
             form["$form"] = "object"
         self.w.update(slot, extra=news(item.fields, form))

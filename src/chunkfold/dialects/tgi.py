@@ -127,9 +127,7 @@ class TGI(Dialect):
         elif tokens is not None:
             w.extra(("details", "tokens"), tokens)
         w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
-        w.finish(0, reason)
-        if reason is not None and not isinstance(reason, str):
-            w.extra(("details", "finish_reason"), reason)
+        w.finish_at(0, reason, "details", "finish_reason")
         w.extras(details, _DETAILS, "details")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_blank, telling
+from chunkfold.dialects._words import is_blank, is_real, telling
 from chunkfold.dialects.openai_chat import OpenAIChat
 from chunkfold.response import Usage
 
@@ -107,7 +107,7 @@ class Watsonx(OpenAIChat):
         w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _generation_usage)
         self._moderations(index, result.get("moderations"))
         word = result.get("stop_reason")
-        if isinstance(word, str) and word.lower() != "not_finished":
+        if is_real(word) and str(word).lower() != "not_finished":
             w.finish(index, word, "content_filter" if index in self._filtered else None)
         elif word is not None:
             w.extra((*path, "stop_reason"), word)

@@ -17,8 +17,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
+
 from chunkfold import dialects
 from chunkfold.native._build import error_of
+from chunkfold.native._foreign import WORDS, taken_over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,4 +74,13 @@ def body(response: Response) -> dict[str, Any]:
 
 def request(message: Message, dialect: str) -> Any:
     """The assistant message as *dialect* wants it in the next request."""
-    return get(dialect).request(message)
+    wanted, made = _words(dialect), None if message.dialect is None else _words(message.dialect)
+    if made is not None and made != wanted:
+        message = replace(message, parts=tuple(taken_over(message.parts, made, wanted)))
+    return get(wanted).request(message)
+
+
+def _words(dialect: str) -> str:
+    """The dialect in whose words messages of *dialect* are."""
+    name = dialects.get(dialect).name
+    return WORDS.get(name, name)

@@ -12,28 +12,32 @@ Notes of ours about the form, in `response.extra` (only `$whole`) or in the `ext
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._extras import index_of, key_of
 from chunkfold.dialects._words import is_empty
-from chunkfold.parts import UnknownPart
+from chunkfold.parts import ToolCall, UnknownPart
 from chunkfold.response import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from chunkfold.parts import Part, ToolCall
+    from chunkfold.parts import Part
     from chunkfold.response import Response, Usage
 
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
     "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of", "rule_for",
-    "usage_of",
+    "usage_of", "usual", "with_object",
 ]  # fmt: skip
 
+AnyPart = TypeVar("AnyPart", bound="Part")
 How: TypeAlias = Literal["first", "last", "append", "extend", "transport"]
 
+_FORMS: Final = frozenset({"$flat", "$key", "$form"})
 NOTES: Final = frozenset({"$whole", "$field", "$form", "$absent"})
 
 
@@ -117,6 +121,26 @@ def arguments_of(call: ToolCall) -> Any:
     if not call.is_usable or call.type == "custom":
         return call.raw_arguments
     return _json.parse_arguments(call.raw_arguments, None) if call.raw_arguments.strip() else {}
+
+
+def with_object(part: AnyPart) -> AnyPart:
+    """
+    The part; a call whose arguments are no object with one that holds their text.
+
+    For requests to providers that want an object there, and refuse the whole conversation for the text of half a call.
+    """
+    if not isinstance(part, ToolCall) or isinstance(arguments_of(part), dict):
+        return part
+    kind = "function" if part.type == "custom" else part.type
+    text = _json.encode({"raw_arguments": part.raw_arguments})
+    return replace(part, type=kind, raw_arguments=text, status="complete")
+
+
+def usual(part: AnyPart) -> AnyPart:
+    """The part; a call without notes of where its server has the name and the arguments, and in which form."""
+    if not isinstance(part, ToolCall) or _FORMS.isdisjoint(part.extra):
+        return part
+    return replace(part, extra={key: value for key, value in part.extra.items() if key not in _FORMS})
 
 
 def item_of(part: Part) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects.anthropic_messages import HANDLERS
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -25,6 +26,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ReasoningPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -85,6 +87,8 @@ def body(response: Response) -> dict[str, Any]:
             out |= {key: value for key, value in DEFAULTS.items() if key not in out}
         is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
         out["content"] = response.text if is_text else [block(part) for part in parts]
+    elif response.usage is None and all(error.get(key) == value for key, value in out.items()):
+        return error  # nothing else came
     usage = usage_of(response.usage)
     reason = response.native_finish_reason
     fill(out, id=response.id, model=response.model, created=response.created, stop_reason=reason, usage=usage)
@@ -158,17 +162,31 @@ def request(message: Message) -> dict[str, Any]:
     """
     The assistant message for `messages` of the next request.
 
-    Empty texts and thinking without a signature are left out, since they are refused there; so is media. Arguments that
-    are no object go back as `{"raw_arguments": ...}`.
+    Texts of nothing but white space and thinking without a signature are left out, since they are refused there; so is
+    media. Arguments that are no object go back as `{"raw_arguments": ...}`.
     """
-    content = []
-    for part in message.parts:
-        if _is_event(part) or type(part) not in _BLOCKS or (isinstance(part, TextPart) and not part.text):
-            continue
-        if isinstance(part, ReasoningPart) and not (part.signature or part.redacted):
-            continue
-        built = block(part)
-        if isinstance(part, ToolCall) and not isinstance(built["input"], dict):
-            built["input"] = {"raw_arguments": part.raw_arguments}
-        content.append(built)
+    content = [_sendable(block(with_object(part))) for part in message.parts if _is_sent(part)]
     return {"role": message.role, "content": content}
+
+
+def _is_sent(part: Part) -> bool:
+    """True unless the part is refused in a request."""
+    if isinstance(part, TextPart):
+        return bool(part.text.strip())
+    if isinstance(part, ReasoningPart):
+        return bool(part.signature or part.encrypted)
+    if isinstance(part, UnknownPart):
+        # A block of a new kind, but no event.
+        return not _is_event(part) and str(part.payload.get("type")) not in HANDLERS
+    return type(part) in _BLOCKS
+
+
+def _sendable(block: dict[str, Any]) -> dict[str, Any]:
+    """The block without what only responses have: which uploaded file a citation is from."""
+    cited = block.get("citations")
+    if block.get("type") == "text" and isinstance(cited, list):
+        block["citations"] = [
+            {key: value for key, value in item.items() if key != "file_id"} if isinstance(item, dict) else item
+            for item in cited
+        ]
+    return block

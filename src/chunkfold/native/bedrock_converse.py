@@ -26,6 +26,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -114,7 +115,12 @@ def add_exception(out: dict[str, Any], response: Response) -> None:
     told = error_of(response)
     if error is not None and told is not None and isinstance(error.raw, str):
         told = {"message": error.raw}  # in plain text
-    if error is None or told is None or error.type is None or error.type in told or "error" in told:
+    if (
+        error is None
+        or told is None
+        or error.type is None
+        or not told.keys().isdisjoint((error.type, "error", "__type"))
+    ):
         add_error(out, response)
     elif error.type.endswith("Exception"):
         out[error.type] = told
@@ -213,6 +219,8 @@ def _reasoning(part: ReasoningPart, whole: bool) -> list[dict[str, Any]]:
         thought["text"] = part.text
     fill(thought, signature=part.signature)
     if thought:
+        if not whole:
+            thought.setdefault("text", "")  # also of thinking that is not shown, of which only the signature comes
         content["reasoningText"] = thought
     if part.encrypted is not None:
         if thought and not whole:
@@ -239,14 +247,14 @@ def _image(part: ImagePart) -> dict[str, Any]:
 
 def request(message: Message) -> dict[str, Any]:
     """The message for `messages` of the next request."""
-    parts = [part for part in message.parts if _is_sent(part)]
+    parts = [with_object(part) for part in message.parts if _is_sent(part)]
     return {"role": message.role, "content": blocks(parts)}
 
 
 def _is_sent(part: Part) -> bool:
-    """True unless it is nothing that the provider takes: empty text, and what is not understood."""
+    """True unless it is nothing that the provider takes: blank text, and what is not understood."""
     if isinstance(part, TextPart):
-        return bool(part.text)
+        return bool(part.text.strip())
     if isinstance(part, ReasoningPart):
         return bool(part.text or part.signature or part.encrypted)
     return not isinstance(part, UnknownPart)

@@ -24,6 +24,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     usage_of,
+    with_object,
 )
 from chunkfold.native.cohere_v2 import add_error
 from chunkfold.parts import TextPart, ToolCall, UnknownPart
@@ -133,5 +134,5 @@ def request(message: Message) -> dict[str, Any]:
     out: dict[str, Any] = {"role": "CHATBOT", "message": "".join(texts)}
     calls = [call for call in message.parts if isinstance(call, ToolCall) and not call.server_side]
     if calls:
-        out["tool_calls"] = [{"name": call.name, "parameters": arguments_of(call)} for call in calls]
+        out["tool_calls"] = [{"name": call.name, "parameters": arguments_of(with_object(call))} for call in calls]
     return out

@@ -25,6 +25,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
 )
 from chunkfold.parts import ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
 
@@ -168,7 +169,7 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
 
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request: plan, calls and content, with what they cite."""
-    parts = [part for part in message.parts if not isinstance(part, UnknownPart)]
+    parts = [usual(part) for part in message.parts if not isinstance(part, UnknownPart)]
     out = {"role": message.role, **_message(parts, {}, None, False)}
     cited = [item for part in parts if isinstance(part, TextPart) for item in part.annotations]
     if cited:

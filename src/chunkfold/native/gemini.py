@@ -27,6 +27,7 @@ from chunkfold.native._build import (
     fill,
     item_of,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -72,6 +73,8 @@ RULES: Mapping[str, Rule] = {
 
 # The field of a part that holds its content, where the part does not say it.
 _CALL, _DATA, _ADDRESS = "functionCall", "inlineData", "fileData"
+# Fields of a part that are no content.
+_BESIDE = frozenset({"thought", "thoughtSignature", "thought_signature"})
 _MEDIA = (_DATA, _ADDRESS, "inline_data", "file_data")
 
 
@@ -291,7 +294,11 @@ def _set_spelled(content: dict[str, Any], field: str, name: str, value: Any) -> 
 
 def request(message: Message) -> dict[str, Any]:
     """The content for `contents` of the next request: every part with its signature."""
-    return {"role": "model", "parts": _parts(part for part in message.parts if _is_sent(part))}
+    parts = _parts(with_object(part) for part in message.parts if _is_sent(part))
+    for part in parts:
+        if isinstance(part, dict) and part.keys() <= _BESIDE:
+            part["text"] = ""  # a signature must stand beside something
+    return {"role": "model", "parts": parts}
 
 
 def _is_sent(part: Part) -> bool:

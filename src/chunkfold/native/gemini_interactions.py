@@ -19,6 +19,7 @@ from chunkfold.native._build import (
     LAST,
     TRANSPORT,
     Rule,
+    add_error,
     add_unknown,
     arguments_of,
     copied,
@@ -26,9 +27,12 @@ from chunkfold.native._build import (
     extra_of,
     fields,
     fill,
+    is_flat,
     is_whole,
     item_of,
     usage_of,
+    usual,
+    with_object,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -137,8 +141,10 @@ def body(response: Response) -> dict[str, Any]:
     for key in () if whole else ("event_type", "event_id", "index"):
         out.pop(key, None)
     told = error_of(response)
-    if told is not None:
+    if told is not None and ("error" in told or is_flat(told)):
         out["error"] = told.get("error") or told
+    else:
+        add_error(out, response)
     return out
 
 
@@ -284,7 +290,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
     absent = call.extra.get("$absent", ())
     out = {"type": call.type if call.type != "function" else "function_call", **fields(call.extra)}
     fill(out, id=call.id)
-    if "name" not in absent or call.name != call.type.removesuffix("_call"):
+    # A tool without a name of its own is called as its type is.
+    if call.name != call.type.removesuffix("_call") or ("name" not in absent and "name" not in out):
         fill(out, name=call.name)
     if call.raw_arguments.strip() or ("arguments" not in absent and "arguments" not in out):
         as_text = call.extra.get("$form") == "string"
@@ -299,7 +306,7 @@ def _result(part: ToolResult) -> dict[str, Any]:
     if not isinstance(kind, str):
         kind = out["type"] = "function_result"
     fill(out, call_id=part.call_id)
-    if "name" not in absent or part.name != kind.removesuffix("_result"):
+    if part.name != kind.removesuffix("_result") or ("name" not in absent and "name" not in out):
         fill(out, name=part.name)
     if "result" not in absent or part.content is not None:
         out["result"] = copied(part.content)
@@ -310,5 +317,5 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def request(message: Message) -> list[dict[str, Any]]:
     """The steps for `input` of the next request: thoughts with their signatures, calls and results with their ids."""
-    parts = (part for part in message.parts if not isinstance(part, UnknownPart))
+    parts = (usual(with_object(part)) for part in message.parts if not isinstance(part, UnknownPart))
     return [step for _, step in _steps(parts)]

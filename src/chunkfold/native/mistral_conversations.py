@@ -109,6 +109,8 @@ def body(response: Response) -> dict[str, Any]:
     ]
     if outputs or (not is_whole(response) and (extra or response.id is not None)):
         out["outputs"] = outputs
+    elif "outputs" in extra:
+        out["outputs"] = copied(extra["outputs"])
     if error is not None and "error" not in out:
         out["error"] = {key: value for key, value in error.items() if key not in ("created_at", "object")}
         if error.get("type") == "conversation.response.error":

@@ -20,6 +20,7 @@ from chunkfold.native._build import (
     Rule,
     add_error,
     add_unknown,
+    arguments_of,
     copied,
     error_of,
     extra_of,
@@ -28,6 +29,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    with_object,
 )
 from chunkfold.parts import ImagePart, ReasoningPart, TextPart, ToolCall, UnknownPart
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "body", "request"]
 
+# Unknown parts of these names are entries of the lists of the same names.
+_LISTS = ("tool_calls", "images")
 _LOGPROB = ("token", "logprob", "bytes", "top_logprobs")
 
 RULES: Mapping[str, Rule] = {
@@ -87,7 +91,7 @@ def body(response: Response) -> dict[str, Any]:
         entries = copied(response.logprobs)
         out["logprobs"] = entries if out.get("logprobs") != "" or len(entries) > 1 else entries[0]
     add_error(out, response)
-    add_unknown(out, response.parts)
+    add_unknown(out, (part for part in response.parts if isinstance(part, UnknownPart) and part.name not in _LISTS))
     return out
 
 
@@ -101,7 +105,7 @@ def _add_parts(message: dict[str, Any], out: dict[str, Any], parts: Iterable[Par
     lists: dict[str, list[Any]] = {}
     for part in parts:
         if isinstance(part, UnknownPart):
-            if part.name in ("tool_calls", "images"):
+            if part.name in _LISTS:
                 lists.setdefault(f"message.{part.name}" if is_chat else part.name, []).append(copied(part.payload))
             elif part.name == "message" and not is_chat:
                 out["message"] = copied(part.payload)
@@ -171,7 +175,7 @@ def request(message: Message) -> dict[str, Any]:
         elif isinstance(part, ReasoningPart) and part.text:
             texts.setdefault("thinking", []).append(part.text)
         elif isinstance(part, ToolCall) and not part.server_side:
-            function = {"name": part.name or "", "arguments": _parsed(part.raw_arguments)}
+            function = {"name": part.name or "", "arguments": arguments_of(with_object(part))}
             fill(function, index=part.index)
             call: dict[str, Any] = {"function": function}
             fill(call, id=part.id)

@@ -10,8 +10,6 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.native._build import (
     APPEND,
@@ -32,6 +30,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
 )
 from chunkfold.parts import AudioPart, ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
 
@@ -106,6 +105,8 @@ _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
 _NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
+# What a message may have instead of a text.
+_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
 
 
@@ -125,7 +126,7 @@ def body(response: Response) -> dict[str, Any]:
         if not whole:
             out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
-        out["choices"] = choices
+        out["choices"] = choices or (None if error is not None and extra.get("choices", []) is None else [])
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
         add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])
@@ -375,23 +376,16 @@ def _is_served(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.server_side
 
 
-def _as_usual(part: Part) -> Part:
-    """The part; a call without notes of where else its server has the name and the arguments."""
-    if not isinstance(part, ToolCall) or part.extra.keys().isdisjoint(("$flat", "$key")):
-        return part
-    return replace(part, extra={key: value for key, value in part.extra.items() if key not in ("$flat", "$key")})
-
-
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        _as_usual(part)
-        for part in message.parts
-        if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
+        usual(part) for part in message.parts if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
     ]
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):
         call.pop("index", None)
+    if out["content"] is None and _INSTEAD.isdisjoint(out):
+        out["content"] = ""
     if "audio" in out:
         out["audio"] = {"id": out["audio"].get("id")}
     for part in parts:

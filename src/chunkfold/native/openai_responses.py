@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 from chunkfold._extras import key_of, numbered
-from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, RESULTS, TYPES
+from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OWN, RESULTS, TYPES
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -30,8 +30,19 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    usual,
 )
-from chunkfold.parts import AudioPart, ReasoningPart, RefusalPart, TextPart, ToolCall, ToolResult, UnknownPart
+from chunkfold.parts import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    ReasoningPart,
+    RefusalPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -422,16 +433,32 @@ _CALL_TYPES = {ours: theirs for theirs, ours in TYPES.items()}
 _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResult: _result, UnknownPart: _unknown}
 
 
+def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each command of a shell printed."""
+    listed = item.get("output") if item["type"] == "shell_call_output" else None
+    return [printed for printed in listed if isinstance(printed, dict)] if isinstance(listed, list) else []
+
+
 def request(message: Message) -> list[dict[str, Any]]:
     """
     The items of the message for `input` of the next request, with their ids, phases and encrypted reasoning.
 
-    Log-probabilities and the status of what came are left out.
+    Log-probabilities, media and what only responses have are left out.
     """
-    items = _output([part for part in message.parts if not isinstance(part, AudioPart)], {})
+    parts = [part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))]
+    # The arguments of a function are text, those of other tools may be an object.
+    items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
     for item in items:
+        for made in (item, *_printed(item)):
+            made.pop("created_by", None)
+        if item["type"] in OWN and item.get("id", "") is None:
+            del item["id"]
         if item["type"] == "reasoning":
+            item.pop("status", None)  # an unknown parameter in requests, but for this item alone
             item.setdefault("summary", [])
+        for part in item["content"] if item["type"] == "message" else ():
+            if isinstance(part, dict) and part.get("type") == "output_text":
+                part.setdefault("annotations", [])  # OpenAI does without, Azure and vLLM refuse the request
     return items

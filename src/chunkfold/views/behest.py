@@ -108,4 +108,5 @@ class BehestAccumulator:
 def _accumulated(response: Response) -> Accumulated:
     calls = tuple(call for call in response.tool_calls if call.is_usable)
     text: tuple[Part, ...] = (TextPart(response.text),) if response.text else ()
-    return Accumulated(Message(parts=text + calls), calls, response.finish_reason, response.usage)
+    message = Message(parts=text + calls, dialect=response.dialect)
+    return Accumulated(message, calls, response.finish_reason, response.usage)

@@ -252,7 +252,8 @@ class LoopctlAccumulator:
 
     def build(self) -> Message:
         """The message of the parts that have closed. What was left open is dropped."""
-        return Message(parts=tuple(part for part in self._core.complete().parts if _is_flushed(part)))
+        response = self._core.complete()
+        return Message(parts=tuple(part for part in response.parts if _is_flushed(part)), dialect=response.dialect)
 
 
 def _is_flushed(part: Part) -> bool:

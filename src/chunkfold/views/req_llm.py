@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from msgspec.structs import replace
+
 from chunkfold import presets
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.events import PartStart, PartStop
 from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
-from chunkfold.response import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from chunkfold.events import Event
     from chunkfold.parts import Part
     from chunkfold.policy import Policy
-    from chunkfold.response import Response
+    from chunkfold.response import Message, Response
 
 __all__ = ["BuiltinTool", "ChunkAccumulator"]
 
@@ -162,7 +163,7 @@ class ChunkAccumulator:
         message = self._response().message
         calls = tuple(part for part in message.parts if isinstance(part, ToolCall))
         parts = message.content(reasoning=False) + calls
-        return Message(message.role, parts) if parts else None
+        return replace(message, parts=parts) if parts else None
 
     def builtin_tools(self) -> list[BuiltinTool]:
         """The tools that the server ran, with their status and, given a clock, their times."""
