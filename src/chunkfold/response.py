@@ -165,7 +165,7 @@ class Message(Value, frozen=True, eq=False):
         return self.role == other.role and self.parts == other.parts
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # noqa: SIM201 - the base class has one of its own
+        return not self == other
 
     def __hash__(self) -> int:
         return hash((self.role, self.parts))
