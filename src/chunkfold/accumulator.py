@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chunkfold.limits import Limits
     from chunkfold.parts import Part
     from chunkfold.policy import Policy
-    from chunkfold.response import Ended, Response
+    from chunkfold.response import FinishReason, Response
 
 __all__ = ["StreamAccumulator"]
 
@@ -109,9 +109,14 @@ class StreamAccumulator:
         """What `finalize` raises; `None` if it raises nothing or the response is not complete."""
         return self._objection
 
-    def as_if_ended(self, ended: Ended = "eof") -> Response:
-        """What `complete` would give if the stream ended now. It goes on unchanged."""
-        return self._response or judged(self._builder, ended)[0]
+    def as_if_ended(self) -> Response:
+        """What `complete` would give now: an end that was told, else the end of the input. It goes on unchanged."""
+        return self._response or judged(self._builder, self._builder.ended or "eof")[0]
+
+    def finishes(self) -> tuple[tuple[FinishReason, str | None], ...]:
+        """The reasons of choice 0 with the server's words as they were said, in order, also where an error followed."""
+        choice = self._builder.choices.get(0)
+        return tuple(choice.finishes) if choice is not None else ()
 
     def stopped_part(self) -> Part | None:
         """The part that the last `PartStop` closed, as the policy has it; `None` if none that is handed out."""

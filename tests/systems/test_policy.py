@@ -471,6 +471,16 @@ def test_ten_thousand_frames_do_not_read_the_policy(with_events):
     assert reads(10_000) == reads(1)
 
 
+@pytest.mark.parametrize(("ended", "reason"), [("clean", "stop"), ("eof", None), ("cancelled", None)])
+def test_as_if_ended_takes_an_end_that_was_told(ended, reason):
+    accumulator = StreamAccumulator(presets.req_llm)
+    for event in events(T("a"), ended=ended):
+        accumulator.observe(event)
+    response = accumulator.as_if_ended()
+    assert (response.ended, response.finish_reason) == (ended, reason)
+    assert response == accumulator.finalize()
+
+
 def test_as_if_ended_changes_nothing():
     accumulator = StreamAccumulator()
     script = events(T("a"), S(0, "a", "f"), A(0, '{"x":'), A(0, "1}"), F("tool_calls"))
