@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chunkfold import PolicyError, TextPart, ToolCall, presets
-from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.events import ErrorEvent, MessageReset, MessageStop, PartStart, TextDelta
 from chunkfold.response import StreamError
 from chunkfold.views.open_agent import Failure, Finish, OpenAgentStream, Reasoning, coalesce_text_blocks
 from tests.systems.notation import (
@@ -350,3 +350,40 @@ def test_the_last_id_and_name_stand():
 
     script = (S(0, "a", "get_"), PartUpdate(0, 0, id="b", name="get_weather"), A(0, "{}"), F("tool_calls"))
     assert calls(fold(presets.open_agent, *script)) == [("b", "weather", {})]
+
+
+# What is handed out
+
+
+def test_two_calls_with_one_id_and_no_number_are_both_handed_out():
+    """Gemini and Ollama number no calls, and gateways before them give the name of the tool as the id."""
+    calls_ = [{"functionCall": {"id": "f", "name": "f", "args": {"x": x}}} for x in (1, 2)]
+    body = sse({"candidates": [{"content": {"parts": calls_}, "finishReason": "STOP"}]}, done=False)
+    assert run(events_of(body)) == ([("f", "f", {"x": 1}), ("f", "f", {"x": 2})], [Finish("stop")])
+
+
+@pytest.mark.parametrize("reason", ["attempt", "replay"])
+def test_what_comes_instead_of_what_was_taken_back_is_handed_out_whole(reason):
+    first = [K("hm"), T("abc"), S(0, "c", "f"), A(0, '{"x":1}'), F("stop")]
+    again = [K("hmm"), T("abcd"), S(0, "c", "f"), A(0, '{"x":1}'), F("stop")]
+    made = [*events(*first, ended=None), MessageReset(0, reason), *events(*again, ended=None)]
+    call = ("c", "f", {"x": 1})
+    assert run(made, capture_reasoning=True) == (
+        [Reasoning("hm"), "abc", call, Reasoning("hmm"), "abcd", call],
+        [Finish("stop")],
+    )
+
+
+def test_a_step_that_is_taken_back_leaves_the_step_before_it():
+    step = [PartStart(0, 1, "text"), TextDelta(0, 1, "three")]
+    made = [*events(T("one "), K("hm"), F("stop"), ended=None), MessageReset(1, "step"), *step, *events(F("stop"))]
+    assert run(made) == (["one ", "three"], [Finish("stop")])
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("end_turn", "stop"), ("max_tokens", "length"), ("tool_use", "tool_calls"), ("odd", "odd")]
+)
+def test_o34_a_reason_stands_also_where_an_error_follows(word, reason):
+    error = {"type": "error", "error": {"type": "api_error", "message": "busy"}}
+    body = anthropic(*text_block(0, "a"), message_delta(word), error, stop=False)
+    assert run(events_of(body))[1] == [Finish(reason)]

@@ -7,20 +7,22 @@ servers that give a reason on every frame would else have them cut.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 from chunkfold import presets
+from chunkfold._judgement import chosen_finish
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import PolicyError
-from chunkfold.events import ErrorEvent, ReasoningDelta, TextDelta
+from chunkfold.events import ErrorEvent, MessageReset, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
 from chunkfold.parts import TextPart, ToolCall
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from chunkfold.events import Event
     from chunkfold.policy import Policy
@@ -70,11 +72,13 @@ class OpenAgentStream:
         self, *, capture_reasoning: bool = False, per_fragment: bool = False, policy: Policy = presets.open_agent
     ) -> None:
         keep = "keep" if capture_reasoning else "drop"
-        self._core = StreamAccumulator(msgspec.structs.replace(policy, reasoning=keep))
+        self._policy = msgspec.structs.replace(policy, reasoning=keep)
+        self._core = StreamAccumulator(self._policy)
         self._capture = capture_reasoning
         self._per_fragment = per_fragment
+        # What was handed out: so much text, so much thinking, and these calls.
         self._text = self._reasoning = 0
-        self._calls: set[tuple[str | None, int | None]] = set()
+        self._calls: set[_CallKey] = set()
         self._last: list[Item] | None = None
 
     def process(self, event: Event) -> list[Item]:
@@ -85,6 +89,8 @@ class OpenAgentStream:
             ValueError: After `finalize`.
         """
         self._core.observe(event)
+        if isinstance(event, MessageReset):
+            self._take_back()
         if isinstance(event, FinishEvent):
             return self._drain(self._core.as_if_ended(), ("complete",)) if event.choice == 0 else []
         if isinstance(event, ErrorEvent):
@@ -100,7 +106,7 @@ class OpenAgentStream:
             self._last = self._drain(response, ("complete", "empty"))
             if self._core.objection is not None:
                 self._last.append(Failure(self._core.objection))
-            self._last.append(_finish(response))
+            self._last.append(self._finish(response))
         return self._last
 
     def response(self) -> Response:
@@ -124,22 +130,42 @@ class OpenAgentStream:
                 items.append(Reasoning(thought))
             if text:
                 items.append(TextPart(text))
-        for call in response.tool_calls:
-            key = (call.id, call.index)
+        for key, call in _keyed(response.tool_calls):
             if call.status in ripe and key not in self._calls:
                 self._calls.add(key)
                 items.append(call)
         return items
 
+    def _take_back(self) -> None:
+        """The server has taken something back: what comes instead is handed out too."""
+        response = self._core.as_if_ended()
+        self._text = min(self._text, len(response.text))
+        self._reasoning = min(self._reasoning, len(response.reasoning))
+        self._calls &= {key for key, _ in _keyed(response.tool_calls)}
+
+    def _finish(self, response: Response) -> Finish:
+        """The reason that stands, also where an error came after it."""
+        reason, native = response.finish_reason, response.native_finish_reason
+        if reason == "error" and (said := chosen_finish(list(self._core.finishes()), self._policy)) is not None:
+            reason, native = said
+        if reason in ("stop", "length", "tool_calls", "content_filter", "refusal"):
+            return Finish(_AS_THEIRS.get(reason, reason))
+        return Finish(native or "unspecified")
+
 
 _AS_THEIRS = {"refusal": "content_filter"}
 
+# A call that was handed out: its id, its number, and the how-manieth with both it is, since servers without numbers may
+# give the same id to two calls.
+_CallKey: TypeAlias = tuple[str | None, int | None, int]
 
-def _finish(response: Response) -> Finish:
-    reason, native = response.finish_reason, response.native_finish_reason
-    if reason in ("stop", "length", "tool_calls", "content_filter", "refusal"):
-        return Finish(_AS_THEIRS.get(reason, reason))
-    return Finish(native or "unspecified")
+
+def _keyed(calls: Iterable[ToolCall]) -> Iterator[tuple[_CallKey, ToolCall]]:
+    met: Counter[tuple[str | None, int | None]] = Counter()
+    for call in calls:
+        same = (call.id, call.index)
+        yield (*same, met[same]), call
+        met[same] += 1
 
 
 def coalesce_text_blocks(items: Iterable[Item]) -> list[Item]:
