@@ -22,6 +22,7 @@ from chunkfold.events import (
 from chunkfold.views.loopctl import (
     LoopctlAccumulator,
     Reader,
+    Writer,
     should_continue_tool_loop,
     stop_reason,
     stop_reason_of,
@@ -293,6 +294,29 @@ def test_l21_the_last_known_reason_stands(words, expected):
     assert accumulator.stop_reason() == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([("length", "length"), ("unknown", "news")], "max_tokens"),
+        ([("tool_calls", "tool_calls"), ("content_filter", "content_filter")], "tool_call"),
+        ([("length", "length"), ("stop", "stop"), ("pause", "pause_turn")], "end_turn"),
+        ([("unknown", "news")], None),
+    ],
+)
+def test_l21_the_last_known_reason_stands_in_our_events_too(said, expected):
+    accumulator = LoopctlAccumulator()
+    for reason, word in said:
+        accumulator.process(Finish(0, reason, word))
+    assert accumulator.stop_reason() == expected
+
+
+def test_l21_a_reason_stands_also_where_an_error_follows():
+    accumulator = LoopctlAccumulator()
+    for event in events_of(sse(chunk({"content": "a"}), chunk({}, "length"), {"error": {"message": "no"}})):
+        accumulator.process(event)
+    assert accumulator.stop_reason() == "max_tokens"
+
+
 def test_l21_without_a_reason_a_marked_end_is_a_turn_that_ended():
     accumulator = LoopctlAccumulator()
     for event in (text(0), delta(0, "text", "a"), stop(0), END):
@@ -341,6 +365,71 @@ def test_what_is_written_reads_back():
     ]  # fmt: skip
     reader = Reader()
     assert [event for each in script for event in reader.read(json.dumps(write(each)))] == script
+
+
+def rebuilt(made):
+    """What loopctl makes of events that are written for it: the message, the reason, the usage."""
+    writer, accumulator = Writer(), LoopctlAccumulator()
+    for event in made:
+        data = writer.write(event)
+        if data is not None:
+            accumulator.process(json.dumps(data))
+    usage = accumulator.usage()
+    said = accumulator.stop_reason(), usage and (usage.input_tokens, usage.output_tokens)
+    return [shown(part) for part in accumulator.build().parts], *said
+
+
+def test_only_the_first_choice_is_written():
+    body = sse(
+        chunk({"content": "a"}),
+        chunk({"content": "x"}, index=1),
+        chunk(call_delta(0, "c", "f", '{"x":1}')),
+        chunk(call_delta(0, "d", "g", '{"y":2}'), index=1),
+        chunk({}, "length"),
+        chunk({}, "stop", index=1),
+    )
+    assert rebuilt(events_of(body)) == (["a", ("c", "f", {"x": 1})], "max_tokens", None)
+
+
+def test_the_words_of_an_audio_are_no_text():
+    spoken = [PartStart(0, 0, "audio"), TextDelta(0, 0, "spoken"), PartStop(0, 0)]
+    written = [PartStart(0, 1, "text"), TextDelta(0, 1, "written"), PartStop(0, 1)]
+    assert rebuilt([*spoken, *written])[0] == ["written"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        chat(T("a"), F("stop"), U(3, 4)),
+        chat(T("a"), U(3, 4), F("stop")),
+        sse(chunk({"content": "a"}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 4})),
+    ],
+)
+def test_a_reason_that_is_written_erases_no_usage(body):
+    assert rebuilt(events_of(body)) == (["a"], "end_turn", (3, 4))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"type": "indexed_delta", "index": 0, "delta": "x"},
+        {"type": "indexed_delta", "index": [0], "delta": [{"type": "text_delta"}]},
+        {"type": "message_start", "message": "x"},
+        {"type": "message_start", "message": {"id": 5, "model": ["m"]}},
+        {"type": "message_delta", "delta": "x", "usage": [1]},
+        {"type": "message_delta", "delta": {"stop_reason": ["x"]}, "usage": {"input_tokens": "3"}},
+        {"type": "part_start", "index": 1, "part": {"type": ["tool_call"], "id": 5}},
+        {"type": "part_start", "index": 1, "part": {"type": "tool_call", "id": 5, "name": ["f"]}},
+        {"type": "part_stop", "index": "x"},
+        {"type": ["ping"]},
+    ],
+)
+def test_fields_of_the_wrong_type_say_nothing(data):
+    accumulator = LoopctlAccumulator()
+    for event in (text(0), delta(0, "text", "a"), data, delta(0, "text", "b"), stop(0)):
+        accumulator.process(event)
+    assert (accumulator.usage(), accumulator.stop_reason()) == (None, None)
+    assert [shown(part) for part in accumulator.build().parts] == ["ab"]
 
 
 @pytest.mark.parametrize("data", ["7", "[]", b"null"])

@@ -7,11 +7,13 @@ lane; ours are dense. `read` translates the one into the other, and old events w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from chunkfold import _json, presets
+from chunkfold._judgement import chosen_finish
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
@@ -31,8 +33,6 @@ from chunkfold.parts import TextPart, ToolCall
 from chunkfold.response import Message, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chunkfold.parts import Kind, Part
     from chunkfold.policy import Policy
     from chunkfold.response import FinishReason
@@ -41,6 +41,7 @@ __all__ = [
     "LoopctlAccumulator",
     "Reader",
     "StopReason",
+    "Writer",
     "should_continue_tool_loop",
     "stop_reason",
     "stop_reason_of",
@@ -100,12 +101,14 @@ class Reader:
         if kind == "part_start":
             return [self._start(data.get("index", 0), data.get("part"))]
         if kind == "indexed_delta":
-            return self._delta(data.get("index", 0), data.get("delta") or {})
+            return self._delta(data.get("index", 0), _object_in(data, "delta"))
         if kind == "part_stop":
             return self._stop(data.get("index"))
         if kind == "message_start":
-            message = data.get("message") or {}
-            return [MessageStart(id=message.get("id"), model=message.get("model"), role=message.get("role"))]
+            message = _object_in(data, "message")
+            return [
+                MessageStart(_text(message.get("id")), _text(message.get("model")), role=_text(message.get("role")))
+            ]
         if kind == "message_delta":
             return _message_delta(data)
         if kind == "message_stop":
@@ -122,7 +125,7 @@ class Reader:
         self._count += 1
         self._open.append((index, kind, ours))
         extra = {"index": index} if call else {}
-        return PartStart(0, ours, kind, call.get("id") or None, call.get("name") or None, extra=extra)
+        return PartStart(0, ours, kind, _text(call.get("id")), _text(call.get("name")), extra=extra)
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> list[Event]:
         """To the oldest open lane of that index and kind. Without one it means nothing."""
@@ -152,6 +155,17 @@ def _object(data: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
     return said
 
 
+def _object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object in that field; an empty one if there is none."""
+    said = data.get(name)
+    return said if isinstance(said, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    """*value* if it is a text with something in it."""
+    return value if isinstance(value, str) and value else None
+
+
 _DELTA_KINDS: dict[str, tuple[str, str]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("reasoning", "text"),
@@ -163,23 +177,29 @@ _DELTA_KINDS: dict[str, tuple[str, str]] = {
 def _message_delta(data: Mapping[str, Any]) -> list[Event]:
     """A known stop reason, and the usage, which replaces the one before even if there is none."""
     events: list[Event] = []
-    word = (data.get("delta") or {}).get("stop_reason")
+    word = _object_in(data, "delta").get("stop_reason")
     reason = stop_reason(word) if isinstance(word, str) else None
     if reason is not None:
         events.append(Finish(0, _OURS[reason], word))
-    usage = data.get("usage") or {}
-    counts = {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
-    events.append(UsageUpdate(Usage(**counts, raw=dict(usage))))
+    usage = _object_in(data, "usage")
+    counts = {name: usage[name] for name in ("input_tokens", "output_tokens") if type(usage.get(name)) is int}
+    events.append(UsageUpdate(Usage(**counts, raw=dict(usage) if counts else {})))
     return events
 
 
 def write(event: Event) -> dict[str, Any] | None:
-    """*event* as loopctl serialises it; `None` for what it has no event for."""
+    """
+    *event* as loopctl serialises it; `None` for what it has no event for: media, other choices than the first, ...
+    """
+    if getattr(event, "choice", 0) != 0:
+        return None
     if isinstance(event, MessageStart):
         message = {"id": event.id or "", "role": event.role or "assistant", "model": event.model or ""}
         return {"type": "message_start", "message": message}
     if isinstance(event, PartStart):
-        return {"type": "part_start", "index": event.index, "part": _part_of(event)}
+        # What comes to a lane that was never opened, loopctl passes over.
+        is_known = event.kind in ("text", "reasoning", "tool_call")
+        return {"type": "part_start", "index": event.index, "part": _part_of(event)} if is_known else None
     if isinstance(event, (TextDelta, ReasoningDelta, ToolArgumentsDelta)):
         if isinstance(event, ToolArgumentsDelta):
             delta = {"type": "input_json_delta", "partial_json": event.text}
@@ -207,6 +227,24 @@ def _part_of(event: PartStart) -> dict[str, Any] | None:
     return {"type": "text", "text": ""}
 
 
+class Writer:
+    """
+    Writes the events of one stream as loopctl serialises them, each as `write` does.
+
+    There, a message delta without usage erases the usage before it: a reason is written with the usage so far.
+    """
+
+    def __init__(self) -> None:
+        self._usage: dict[str, Any] | None = None
+
+    def write(self, event: Event) -> dict[str, Any] | None:
+        """*event* as loopctl serialises it; `None` for what it has no event for."""
+        data = write(event)
+        if data is not None and data["type"] == "message_delta":
+            self._usage = data["usage"] = data["usage"] or self._usage
+        return data
+
+
 _POLICY = msgspec.structs.replace(presets.loopctl, finish="last")
 
 
@@ -214,6 +252,7 @@ class LoopctlAccumulator:
     """loopctl's accumulator: `process` events, ours or serialised ones of its own, and `build` the message."""
 
     def __init__(self, policy: Policy = _POLICY) -> None:
+        self._policy = policy
         self._core = StreamAccumulator(policy)
         self._reader = Reader()
 
@@ -247,8 +286,9 @@ class LoopctlAccumulator:
 
     def stop_reason(self) -> StopReason | None:
         """The last reason that loopctl knows; `None` while there is none."""
-        response = self._core.snapshot()
-        return stop_reason_of(response.finish_reason, response.native_finish_reason)
+        known = [said for said in self._core.finishes() if stop_reason_of(*said) is not None]
+        stands = chosen_finish(known, self._policy) or (self._core.snapshot().finish_reason, None)
+        return stop_reason_of(*stands)
 
     def build(self) -> Message:
         """The message of the parts that have closed. What was left open is dropped."""
