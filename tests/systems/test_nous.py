@@ -96,11 +96,42 @@ ROWS = [
         [partial(0, '{"x"'), start(0, "a", "f"), partial(0, ":1}"), stop(0)], [done("a", "f", {"x": 1})], id="N8-early"
     ),
     pytest.param(
+        [
+            partial(2, '{"z"'),
+            partial(1, '{"y"'),
+            start(1, "b", "g"),
+            start(2, "c", "h"),
+            partial(2, ":3}"),
+            partial(1, ":2}"),
+        ],
+        [done("b", "g", {"y": 2}), done("c", "h", {"z": 3})],
+        id="N8-early-interleaved",
+    ),
+    pytest.param(
+        [start(0, "a", "f"), partial(0, "{}"), partial(1, '{"y":2}'), start(1, "b", "g"), stop(0), stop(1)],
+        [done("a", "f", {}), done("b", "g", {"y": 2})],
+        id="N8-early-beside-another",
+    ),
+    pytest.param([start(0, "a", "f"), stop(0), stop(1)], [done("a", "f", {})], id="N8-stop-of-nothing"),
+    pytest.param(
         [{"id": "t", "name": "f", "input": {"x": 1}}, {"id": "u", "name": "g", "input": {}}],
         [done("t", "f", {"x": 1}), done("u", "g", {})],
         id="N10",
     ),
     pytest.param([None, 7, "x", {}, [], [None, 7], {"odd": 1}, {"name": "f"}], [], id="N11"),
+    pytest.param(
+        [
+            [{}, {"index": 0}, {"index": 3, "function": {}}],
+            [{"index": 0, "id": "", "function": {"name": "", "arguments": ""}}],
+            {"_phase": None},
+            {"_index": None},
+            {"_phase": "odd", "_index": 0},
+            {"name": 5, "arguments": {}},
+            {"name": ["f"], "input": {}},
+        ],
+        [],
+        id="N11-says-nothing",
+    ),
     pytest.param([[part(0, arguments='{"x":1}')]], [done(None, None, {"x": 1})], id="N12"),
     # What theirs got wrong.
     pytest.param([[part(0, "", "f", "{")], [part(0, "a", arguments="}")]], [done("a", "f", {})], id="N13"),

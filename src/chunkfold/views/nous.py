@@ -55,7 +55,7 @@ class ToolCallAccumulator:
         elif isinstance(fragment, dict):
             if "_phase" in fragment or "_index" in fragment:
                 self._block(fragment)
-            elif fragment.get("name") and ("arguments" in fragment or "input" in fragment):
+            elif _is_text(fragment.get("name")) and ("arguments" in fragment or "input" in fragment):
                 self._whole_call(fragment)
         events, self._writer.out = self._writer.out, []
         for event in events:
@@ -78,25 +78,23 @@ class ToolCallAccumulator:
                 continue
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
-            self._writer.call(
-                _OPENAI,
-                number=call.get("index"),
-                id=call.get("id"),
-                name=function.get("name"),
-                arguments=json_text(function.get("arguments")),
-            )
+            said = call.get("id"), function.get("name"), json_text(function.get("arguments"))
+            if any(said):
+                id_, name, arguments = said
+                self._writer.call(_OPENAI, number=call.get("index"), id=id_, name=name, arguments=arguments)
 
     def _block(self, fragment: Mapping[str, Any]) -> None:
-        index = fragment.get("_index", 0)
-        slot = self._writer.call(
-            _ANTHROPIC,
-            number=index,
-            id=fragment.get("id"),
-            name=fragment.get("name"),
-            arguments=fragment.get("partial_json"),
-        )
-        if fragment.get("input"):
-            self._writer.update(slot, extra={"start_arguments": json_text(fragment["input"])})
+        """A block has its arguments by its index alone, also before its start. Its end says nothing."""
+        said = [fragment.get(key) for key in ("id", "name", "partial_json", "input")]
+        if not any(said):
+            return
+        id_, name, arguments, given = said
+        index = fragment.get("_index") or 0
+        if not self._writer.has_call(_ANTHROPIC, index):
+            self._writer.start(_ANTHROPIC, "tool_call", id=id_, name=name, tool_type="function", number=index)
+        slot = self._writer.call(_ANTHROPIC, number=index, id=id_, name=name, arguments=arguments)
+        if given:
+            self._writer.update(slot, extra={"start_arguments": json_text(given)})
 
     def _whole_call(self, fragment: Mapping[str, Any]) -> None:
         """A call that came at once. Gemini's mostly have no id: one is made up, the same for the same fragments."""
@@ -106,6 +104,10 @@ class ToolCallAccumulator:
         slot = self._writer.start(_GEMINI, "tool_call", id=id_, name=name, extra=_metadata(fragment))
         self._writer.delta(slot, arguments)
         self._writer.stop(slot)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def _metadata(fragment: Mapping[str, Any]) -> dict[str, Any]:
