@@ -13,6 +13,7 @@ from chunkfold.events import (
     DataDelta,
     ErrorEvent,
     Logprobs,
+    MessageReset,
     MessageStop,
     PartReplace,
     PartStart,
@@ -96,6 +97,9 @@ ROWS = [
     pytest.param("logprobs", [Logprobs(0, (1, 2)), Logprobs(0, (2, 1))], [1, 2, 2, 1], id="R25"),
     pytest.param("message", [], None, id="R27"),
     pytest.param("message", [K("hm")], None, id="R27-thinking"),
+    pytest.param("message", [T("")], None, id="R2-message"),
+    pytest.param("ordered_content", [T(""), K("")], (), id="R2-content"),
+    pytest.param("ordered_content", [T("a"), K(""), T("b")], (TextPart("ab"),), id="R2-between"),
 ]
 
 
@@ -318,7 +322,8 @@ def test_r33_two_calls_without_an_index_do_not_collide():
     [
         ("stop", "stop"), ("completed", "stop"), ("end_turn", "stop"), ("length", "length"), ("max_tokens", "length"),
         ("max_output_tokens", "length"), ("tool_calls", "tool_calls"), ("tool_use", "tool_calls"),
-        ("content_filter", "content_filter"), ("pause_turn", "unknown"), ("odd", "unknown"),
+        ("content_filter", "content_filter"), ("pause_turn", "unknown"), ("odd", "unknown"), ("error", "error"),
+        ("cancelled", "cancelled"), ("incomplete", "incomplete"),
     ],
 )  # fmt: skip
 def test_r36_the_words_for_a_finish(word, expected):
@@ -381,6 +386,30 @@ def test_r50_builtin_tools_have_status_and_times():
     assert made.tool_calls_for_response()[0]["metadata"] == {"status": "completed"}
 
 
+def test_r50_the_times_are_those_of_the_tool_whatever_its_id():
+    """A late id, none at all, one that comes again in another attempt or choice."""
+    clock = itertools.count(1.0)
+    made = run(
+        PartStart(1, 0, "server_tool_call", "a", "other"),
+        PartStart(0, 0, "server_tool_call", "a", "search"),
+        MessageReset(0, "attempt"),
+        *text(0, "say"),
+        PartStart(0, 1, "server_tool_call", "a", "search"),
+        PartStart(0, 2, "server_tool_call", None, "code"),
+        PartStart(0, 3, "server_tool_call", None, "fetch"),
+        PartStop(0, 2),
+        PartUpdate(0, 3, id="late"),
+        PartStop(0, 1),
+        PartStop(1, 0),
+        clock=lambda: next(clock),
+    )
+    assert made.builtin_tools() == [
+        BuiltinTool("a", "search", None, 2.0, 6.0),
+        BuiltinTool(None, "code", None, 3.0, 5.0),
+        BuiltinTool("late", "fetch", None, 4.0, None),
+    ]
+
+
 @pytest.mark.parametrize("data", ["7", '"text"', "null", "true", "[7]"])
 def test_r53_data_that_is_no_object_breaks_nothing(data):
     response = fold_bytes(sse(chunk({"content": "a"}), data, chunk({"content": "b"}, "stop")))
@@ -406,6 +435,9 @@ def test_finalisers_may_be_asked_at_any_time_and_in_any_order():
     made.push(ToolArgumentsDelta(0, 1, ":1}"))
     assert made.tool_calls_for_response() == [{"id": "c", "name": "f", "arguments": {"x": 1}}]
     assert made.text() == made.text() == "a"
+    assert (made.server_finish_reason(), made.finish_reason()) == ("incomplete", None)
+    made.reduce(events(F("stop"), ended="clean"))
+    assert made.server_finish_reason() == "stop"
 
 
 def test_usage_of_the_wire_is_the_largest_only_by_policy():

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chunkfold import presets
 from chunkfold.accumulator import StreamAccumulator
-from chunkfold.events import PartStart, PartStop
+from chunkfold.events import MessageReset, PartStart, PartStop
 from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuiltinTool", "ChunkAccumulator"]
 
+_KEPT_REASONS = ("stop", "length", "tool_calls", "content_filter", "error", "cancelled")
 _MEDIA = (ImagePart, AudioPart, FilePart)
 
 
@@ -52,13 +53,13 @@ class ChunkAccumulator:
     def __init__(self, policy: Policy = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
         self._core = StreamAccumulator(policy)
         self._clock = clock
-        self._builtin: dict[tuple[int, int | None], str | None] = {}
-        self._times: dict[str | None, list[float | None]] = {}
+        # When builtin tools of the first choice were seen to start and to end, by the indices of their parts.
+        self._times: dict[int, list[float | None]] = {}
 
     def push(self, event: Event) -> Self:
         """Take one event."""
         self._core.observe(event)
-        if self._clock is not None and isinstance(event, (PartStart, PartStop)):
+        if self._clock is not None and isinstance(event, (PartStart, PartStop, MessageReset)):
             self._note_time(event, self._clock)
         return self
 
@@ -68,14 +69,16 @@ class ChunkAccumulator:
             self.push(event)
         return self
 
-    def _note_time(self, event: PartStart | PartStop, clock: Callable[[], float]) -> None:
-        place = (event.choice, event.index)
-        if isinstance(event, PartStart):
+    def _note_time(self, event: PartStart | PartStop | MessageReset, clock: Callable[[], float]) -> None:
+        if isinstance(event, MessageReset):
+            self._times = {index: times for index, times in self._times.items() if index < event.from_part}
+        elif event.choice != 0:
+            return
+        elif isinstance(event, PartStart):
             if event.kind == "server_tool_call":
-                self._builtin[place] = event.id
-                self._times[event.id] = [clock(), None]
-        elif place in self._builtin:
-            self._times[self._builtin[place]][1] = clock()
+                self._times[event.index] = [clock(), None]
+        elif event.index in self._times:
+            self._times[event.index][1] = clock()
 
     # The finalisers
 
@@ -93,11 +96,11 @@ class ChunkAccumulator:
 
     def ordered_content(self, *, include_thinking: bool = True) -> tuple[Part, ...]:
         """Text, thinking and whole parts in the order in which they came; texts of different items stay apart."""
-        return self._response().message.content(reasoning=include_thinking)
+        return self._content(reasoning=include_thinking)
 
     def has_ordered_content(self) -> bool:
         """True if one joined text would lose something: a whole part came, or text that is labelled with its item."""
-        content = self._response().message.content()
+        content = self._content()
         return any(isinstance(part, _MEDIA) or (isinstance(part, TextPart) and _is_bounded(part)) for part in content)
 
     def reasoning_details(self) -> list[dict[str, Any]]:
@@ -135,15 +138,15 @@ class ChunkAccumulator:
         An error and a cancellation go before what was said. Without a word, an end that was marked is a `stop`, any
         other is `incomplete`.
         """
-        response = self._core.complete()
+        response = self._response()
         if response.error is not None:
             return "error"
         if response.ended == "cancelled":
             return "cancelled"
         reason = response.finish_reason
-        if reason is None:
+        if reason is None or (response.native_finish_reason or "").lower() == "incomplete":
             return "incomplete"
-        return reason if reason in ("stop", "length", "tool_calls", "content_filter") else "unknown"
+        return reason if reason in _KEPT_REASONS else "unknown"
 
     def usage(self) -> dict[str, int] | None:
         """The counts that were reported; `None` if none were."""
@@ -162,19 +165,33 @@ class ChunkAccumulator:
         """The message for telemetry: content without thinking, then calls. `None` without text, content and calls."""
         message = self._response().message
         calls = tuple(part for part in message.parts if isinstance(part, ToolCall))
-        parts = message.content(reasoning=False) + calls
+        parts = self._content(reasoning=False) + calls
         return replace(message, parts=parts) if parts else None
 
     def builtin_tools(self) -> list[BuiltinTool]:
         """The tools that the server ran, with their status and, given a clock, their times."""
         calls = [part for part in self._response().parts if isinstance(part, ToolCall) and part.server_side]
+        times: list[Any] = [self._times[index] for index in sorted(self._times)]
+        times += [(None, None)] * (len(calls) - len(times))
         return [
-            BuiltinTool(call.id, call.name, call.extra.get("status"), *self._times.get(call.id, (None, None)))
-            for call in calls
+            BuiltinTool(call.id, call.name, call.extra.get("status"), *seen)
+            for call, seen in zip(calls, times, strict=False)
         ]
+
+    def _content(self, *, reasoning: bool = True) -> tuple[Part, ...]:
+        """As `Message.content`, without parts that say nothing: they do not even keep their neighbours apart."""
+        message = self._response().message
+        parts = tuple(part for part in message.parts if not _says_nothing(part))
+        return Message(message.role, parts).content(reasoning=reasoning)
 
     def _response(self) -> Response:
         return self._core.as_if_ended()
+
+
+def _says_nothing(part: Part) -> bool:
+    if isinstance(part, TextPart):
+        return not (part.text or part.annotations or part.signature)
+    return isinstance(part, ReasoningPart) and not (part.text or part.signature or part.encrypted or part.redacted)
 
 
 def _is_bounded(part: TextPart) -> bool:
