@@ -106,12 +106,12 @@ def _pydantic_fields(cls: Any) -> dict[str, Field]:
 # Types
 
 
-def members(hint: Any) -> list[Any]:
-    """The types that *hint* allows, without what is only said about them."""
-    hint = _bare(hint)
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [member for part in typing.get_args(hint) for member in members(part)]
-    return [hint]
+def members(hint: Any, *, bare: bool = True) -> list[Any]:
+    """The types that *hint* allows; if *bare*, without what is only said about them."""
+    inner = _bare(hint)
+    if typing.get_origin(inner) in (typing.Union, types.UnionType):
+        return [member for part in typing.get_args(inner) for member in members(part, bare=bare)]
+    return [inner if bare else hint]
 
 
 def _bare(hint: Any) -> Any:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,8 +29,8 @@ _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 
 
-class Invalid(Exception):
-    """The value is not of the type: where and why."""
+class Invalid(ValueError):
+    """The value is not of the type: where and why. It is a ValueError, since of those msgspec tells where they rose."""
 
     def __init__(self, path: tuple[str | int, ...], reason: str) -> None:
         super().__init__(path, reason)
@@ -44,21 +45,31 @@ def validated(cls: type[T], text: str, value: Any) -> T:
     Raises:
         Invalid: If it describes none.
     """
-    if is_pydantic(cls):
-        return typing.cast("T", _by_pydantic(cls, text, value))
     try:
-        decoder = msgspec.json.Decoder(cls)
+        return typing.cast("T", _by_pydantic(cls, text, value) if is_pydantic(cls) else _by_msgspec(cls, text, value))
+    except RecursionError as error:
+        raise Invalid((), "it nests too deep") from error
+
+
+def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
+    try:
+        decoder = msgspec.json.Decoder(cls, dec_hook=_hook)
     except TypeError:
         if not dataclasses.is_dataclass(cls):
             raise
-        return typing.cast("T", _converted(cls, value, ()))
+        return _converted(cls, value, ())
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
         raise _invalid(error) from error
     except (msgspec.DecodeError, UnicodeError):
         # Halves of characters, escaped, are JSON, but not to msgspec.
-        return typing.cast("T", _leaf(cls, value, ()))
+        return _leaf(cls, value, ())
+
+
+def _hook(cls: Any, value: Any) -> Any:
+    """A value of a type that msgspec does not know: a model of pydantic."""
+    return _by_pydantic(cls, _json.encode(value), value) if is_pydantic(cls) else value
 
 
 def _invalid(error: Exception, path: tuple[str | int, ...] = ()) -> Invalid:
@@ -66,6 +77,8 @@ def _invalid(error: Exception, path: tuple[str | int, ...] = ()) -> Invalid:
     found = _PLACE.fullmatch(str(error))
     reason, place = (found[1], found[2] or "") if found is not None else (str(error), "")
     steps = [int(number) if number.isdigit() else key or number for key, number in _STEP.findall(place)]
+    if isinstance(error.__cause__, Invalid):  # of the hook
+        return Invalid((*path, *steps, *error.__cause__.path), error.__cause__.reason)
     missing = _MISSING.search(reason)
     return Invalid((*path, *steps, *([missing[1]] if missing is not None else [])), reason)
 
@@ -100,27 +113,67 @@ def _path_in(value: Any, steps: tuple[str | int, ...]) -> tuple[str | int, ...]:
 
 
 def _converted(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
-    allowed = members(hint)
-    if value is None and type(None) in allowed:
+    if _is_taken(hint):
+        return _leaf(hint, value, path)
+    if value is None and type(None) in members(hint):
         return None
     if isinstance(value, dict):
-        return _object(hint, allowed, value, path)
-    if isinstance(value, list):
-        for member in allowed:
-            origin, args = typing.get_origin(member), typing.get_args(member)
-            if _is_collection(member) and (not issubclass(origin, tuple) or args[1:] == (...,)):
-                items = [_converted(args[0], item, (*path, place)) for place, item in enumerate(value)]
-                return items if issubclass(list, origin) else origin(items)
-    return _plain(allowed, value, path)
+        return _object(hint, value, path)
+    collections = [member for member in members(hint) if _is_collection(member)]
+    if isinstance(value, list) and collections:
+        return _first_that_fits([partial(_items, member, value, path) for member in collections])
+    return _plain(hint, value, path)
 
 
-def _plain(allowed: list[Any], value: Any, path: tuple[str | int, ...]) -> Any:
+def _is_taken(hint: Any) -> bool:
+    """True if msgspec takes values of that type."""
+    try:
+        return _is_taken_hashed(hint)
+    except TypeError:  # an annotation that cannot be hashed
+        return _is_taken_hashed.__wrapped__(hint)
+
+
+@lru_cache(maxsize=1024)
+def _is_taken_hashed(hint: Any) -> bool:
+    try:
+        msgspec.json.Decoder(hint)
+    except TypeError:
+        return False
+    return True
+
+
+def _first_that_fits(readings: list[Callable[[], Any]]) -> Any:
+    """What the first reading that fits gives; the first refusal if there is none."""
+    refusals = []
+    for reading in readings:
+        try:
+            return reading()
+        except Invalid as invalid:
+            refusals.append(invalid)
+    raise refusals[0]
+
+
+def _items(hint: Any, value: list[Any], path: tuple[str | int, ...]) -> Any:
+    origin, hints = typing.get_origin(hint), typing.get_args(hint)
+    if not issubclass(origin, tuple) or hints[1:] == (...,):
+        hints = (hints[0],) * len(value)
+    elif len(hints) != len(value):
+        raise Invalid(path, f"Expected `array` of length {len(hints)}, got {len(value)}")
+    items = [_converted(hints[place], item, (*path, place)) for place, item in enumerate(value)]
+    return items if issubclass(list, origin) else origin(items)
+
+
+def _plain(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
     """What is neither a dataclass nor a collection that may hold one is left to msgspec."""
-    simple = [member for member in allowed if not dataclasses.is_dataclass(member) and not _is_collection(member)]
+    simple = [member for member in members(hint, bare=False) if _is_simple(*members(member))]
     if not simple:
-        names = " | ".join(getattr(member, "__name__", str(member)) for member in allowed)
+        names = " | ".join(getattr(member, "__name__", str(member)) for member in members(hint))
         raise Invalid(path, f"Expected `{names}`, got `{_kind(value)}`")
     return _leaf(typing.Union[tuple(simple)], value, path)  # noqa: UP007 - of a number that is not known here
+
+
+def _is_simple(hint: Any) -> bool:
+    return not dataclasses.is_dataclass(hint) and not _is_collection(hint)
 
 
 def _is_collection(hint: Any) -> bool:
@@ -130,24 +183,24 @@ def _is_collection(hint: Any) -> bool:
     )
 
 
-def _object(hint: Any, allowed: list[Any], value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
+def _object(hint: Any, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
     shapes = candidates(hint)
     shape = chosen(shapes, value) if shapes else None
     if shape is not None:
         return _made(shape.cls, value, path)
-    for member in allowed:
+    for member in members(hint):
         origin, args = typing.get_origin(member), typing.get_args(member)
         if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
-            return {key: _converted(args[1], item, (*path, key)) for key, item in value.items()}
-    failures = []
-    for other in shapes:  # without a tag: the first that fits
-        try:
-            return _made(other.cls, value, path)
-        except Invalid as invalid:
-            failures.append(invalid)
-    if failures:
-        raise failures[0]
-    return _plain(allowed, value, path)
+            return {_key(args[0], key, path): _converted(args[1], item, (*path, key)) for key, item in value.items()}
+    if shapes:  # without a tag
+        return _first_that_fits([partial(_made, other.cls, value, path) for other in shapes])
+    return _plain(hint, value, path)
+
+
+def _key(hint: Any, key: str, path: tuple[str | int, ...]) -> Any:
+    """A key of a mapping, which is text in JSON, as a value of that type."""
+    (made,) = _leaf(dict[hint, None], {key: None}, path)
+    return made
 
 
 def _made(cls: type, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
@@ -174,7 +227,7 @@ def _leaf(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
         except Invalid as invalid:
             raise Invalid((*path, *invalid.path), invalid.reason) from invalid.__cause__
     try:
-        return msgspec.convert(value, hint)
+        return msgspec.convert(value, hint, str_keys=True, dec_hook=_hook)
     except msgspec.ValidationError as error:
         raise _invalid(error, path) from error
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Optional
 import msgspec
 import pytest
 
-from chunkfold import UNSET, OutputInvalid, astream, stream
+from chunkfold import UNSET, Limits, OutputInvalid, astream, stream
 from chunkfold.events import TextDelta, TextPathDelta
 from chunkfold.typed import AsyncTypedStream, TypedStream
 
@@ -420,9 +420,111 @@ def test_where_dataclasses_with_unions_are_invalid(text, path):
     assert caught.value.path[: len(path)] == path or caught.value.path[:-1] == path
 
 
+@dataclasses.dataclass
+class Shapes:
+    """What msgspec takes stands beside what it does not."""
+
+    shape: Circle | Square
+    by_number: dict[int, str] = dataclasses.field(default_factory=dict)
+    numbered: dict[int, Circle | Square] = dataclasses.field(default_factory=dict)
+    point: tuple[int, str] = (0, "")
+    pair: tuple[Circle | Square, int] | None = None
+    several: list[Circle | Square] | list[int] | None = None
+    size: Annotated[int, msgspec.Meta(ge=0)] = 0
+    size_or_shape: Annotated[int, msgspec.Meta(ge=0)] | Circle | Square = 0
+    words: frozenset[str] = frozenset()
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "value"),
+    [
+        ('"by_number": {"1": "x"}', "by_number", {1: "x"}),
+        ('"numbered": {"1": {"side": 2}, "2": {"radius": 3}}', "numbered", {1: Square(2), 2: Circle(3)}),
+        ('"point": [1, "x"]', "point", (1, "x")),
+        ('"pair": [{"side": 2}, 3]', "pair", (Square(2), 3)),
+        ('"several": [{"side": 2}]', "several", [Square(2)]),
+        ('"several": [2]', "several", [2]),
+        ('"size": 1', "size", 1),
+        ('"size_or_shape": 1', "size_or_shape", 1),
+        ('"words": ["a", "a"]', "words", frozenset({"a"})),
+    ],
+)
+def test_beside_a_union_of_dataclasses_the_other_types_are_what_they_say(more, field, value):
+    made = output_of(f'{{"shape": {{"side": 1}}, {more}}}', Shapes)
+    assert getattr(made, field) == value
+    assert type(getattr(made, field)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ('"by_number": {"a": "x"}', ("by_number",)),
+        ('"numbered": {"a": {"side": 2}}', ("numbered",)),
+        ('"point": [1, 2]', ("point", 1)),
+        ('"point": [1]', ("point",)),
+        ('"pair": [{"side": 2}]', ("pair",)),
+        ('"pair": [{"side": 2}, "x"]', ("pair", 1)),
+        ('"size": -1', ("size",)),
+        ('"size_or_shape": -1', ("size_or_shape",)),
+    ],
+)
+def test_beside_a_union_of_dataclasses_the_other_types_are_checked(more, path):
+    with pytest.raises(OutputInvalid) as caught:
+        output_of(f'{{"shape": {{"side": 1}}, {more}}}', Shapes)
+    assert caught.value.path == path
+
+
+@dataclasses.dataclass
+class DataWithModel:
+    owner: ModelOwner
+    others: list[ModelOwner] = dataclasses.field(default_factory=list)
+
+
+class StructWithModel(msgspec.Struct):
+    owner: ModelOwner
+    others: list[ModelOwner] = []
+
+
+@pytest.mark.parametrize("cls", [DataWithModel, StructWithModel])
+def test_models_may_stand_in_other_types(cls):
+    assert partial_after('{"owner": {"name": "A', cls).owner.name == "A"
+    made = output_of('{"owner": {"name": "Ada"}, "others": [{"name": "Bob"}]}', cls)
+    assert (made.owner, made.others) == (ModelOwner(name="Ada"), [ModelOwner(name="Bob")])
+    with pytest.raises(OutputInvalid) as caught:
+        output_of('{"owner": {"name": "Ada"}, "others": [{"name": "Bob"}, {"name": 5}]}', cls)
+    assert caught.value.path == ("others", 1, "name")
+
+
 class Anything(msgspec.Struct):
     value: Any
     when: Annotated[str, "said about it"] = ""
+
+
+@dataclasses.dataclass
+class Left:
+    kind: Literal["left"]
+    next: Left | Right | None = None
+
+
+@dataclasses.dataclass
+class Right:
+    kind: Literal["right"]
+    next: Left | Right | None = None
+
+
+class Link(msgspec.Struct):
+    next: Link | None = None
+
+
+@pytest.mark.parametrize(
+    ("cls", "opening"), [(Left, '{"kind": "left", "next": '), (Link, '{"next": '), (Anything, '{"value": ')]
+)
+def test_an_answer_that_nests_too_deep_is_invalid(cls, opening):
+    text = opening * 50_000 + "null" + "}" * 50_000
+    with stream([chat(text)], output_type=cls, limits=Limits(json_depth=None)) as events:
+        list(events)
+        with pytest.raises(OutputInvalid, match="too deep"):
+            events.output()
 
 
 def test_what_has_no_type_can_be_looked_at_all_the_same():
@@ -433,9 +535,15 @@ def test_what_has_no_type_can_be_looked_at_all_the_same():
     assert repr(view["a"]) == "<partial list of 1>"
 
 
+class Named(msgspec.Struct):
+    name: str
+    by_number: dict[int, bytes] = {}
+
+
 def test_half_a_character_is_json_too():
     made = output_of('{"name": "\\ud83d"}', StructOwner)
     assert made.name == "\ud83d"
+    assert output_of('{"name": "\\ud83d", "by_number": {"1": "aGk="}}', Named) == Named("\ud83d", {1: b"hi"})
 
 
 def test_pydantic_is_imported_only_by_who_uses_it():
