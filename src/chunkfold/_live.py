@@ -52,10 +52,12 @@ _NOWHERE = _Nowhere()
 class Document:
     """A JSON document that is an answer text: mostly one part, but a part that ends inside it does not end it."""
 
-    __slots__ = ("indices", "reader")
+    __slots__ = ("before", "indices", "reader")
 
-    def __init__(self, choice: int, index: int, depth: int, *, told: bool) -> None:
+    def __init__(self, choice: int, index: int, depth: int, before: Document | None, *, told: bool) -> None:
         self.indices = [index]
+        # What stands for the answer for as long as there is only white space here.
+        self.before = before
 
         def piece(path: tuple[str | int, ...], text: str) -> Event:
             return TextPathDelta(choice, self.indices[-1], path, text)
@@ -70,6 +72,11 @@ class Document:
         """True if the document has begun, is right so far, and has not come to its end."""
         reader = self.reader
         return reader.error is None and reader.is_begun and not reader.is_complete
+
+    @property
+    def latest(self) -> Document:
+        """The document before it while nothing but white space has come, else itself."""
+        return self if self.before is None or self.reader.is_begun else self.before
 
 
 class Live:
@@ -94,7 +101,8 @@ class Live:
         self._choice = self._index = -1
         self._part: Any = None
         self._feed: Callable[[str], Sequence[Event]] | None = None
-        # The last document of each choice.
+        # The documents by the parts that they stand in, and the last one of each choice.
+        self._document_at: dict[Key, Document] = {}
         self._last: dict[int, Document] = {}
 
     @property
@@ -105,17 +113,16 @@ class Live:
     @property
     def runs(self) -> list[tuple[int, int, int]]:
         """Which parts are the same document as another: their choice, their index, and that of its first part."""
-        firsts: dict[int, int] = {}
-        runs = []
-        for (choice, index), reader in self._readers.items():
-            first = firsts.setdefault(id(reader), index)
-            if first != index:
-                runs.append((choice, index, first))
-        return runs
+        return [
+            (choice, index, document.indices[0])
+            for (choice, index), document in self._document_at.items()
+            if index != document.indices[0]
+        ]
 
     def document(self, choice: int) -> Document | None:
         """The JSON document that a choice's answer text has come to, right or wrong; `None` if no text came."""
-        return self._last.get(choice)
+        document = self._last.get(choice)
+        return document.latest if document is not None else None
 
     def fold(self, events: Iterable[Event], accumulator: StreamAccumulator) -> list[Event]:
         """Let *accumulator* observe *events*; they come back with what was learned from each behind it."""
@@ -215,26 +222,44 @@ class Live:
             )
             accumulator.sink(choice, index).reader = reader
         elif kind == "text" and self._documents:
-            document = self._last.get(choice)
-            return self._begin(choice, index, document if document is not None and document.goes_on else None)
+            return self._begin(choice, index, self._unfinished(choice))
         if reader is not None:
             self._readers[choice, index] = reader
         return reader
+
+    def _unfinished(self, choice: int) -> Document | None:
+        """The document that more text goes on with, if there is one."""
+        document = self._last.get(choice)
+        return document if document is not None and document.goes_on else None
 
     def _begin(self, choice: int, index: int, document: Document | None) -> PartialJSON[Any]:
         """A part of text has begun, which goes on *document* or is a new one."""
         if document is not None:
             document.indices.append(index)
         else:
-            document = Document(choice, index, self._depth, told=self._text)
-        self._last[choice] = document
+            before = self.document(choice)
+            if before is not None:
+                before.before = None
+            document = Document(choice, index, self._depth, before, told=self._text)
+        self._last[choice] = self._document_at[choice, index] = document
         self._readers[choice, index] = document.reader
         return document.reader
+
+    def _read_texts_again(self, choice: int, accumulator: StreamAccumulator, index: int = -1) -> list[Event]:
+        """The texts of a choice are others than were read. Told is what the document with part *index* says."""
+        self._document_at = {key: document for key, document in self._document_at.items() if key[0] != choice}
+        self._last.pop(choice, None)
+        told = []
+        for place, at, part in accumulator.rows():
+            if place == choice and part.kind == "text":
+                reader = self._begin(choice, at, self._unfinished(choice))
+                told.append((self._last[choice], reader.feed(part.text())))
+        return [event for document, events in told if index in document.indices for event in events]
 
     def _replace(self, event: PartReplace, accumulator: StreamAccumulator, out: list[Event]) -> None:
         """A text that only goes on is read on; another one is read, and told, from its beginning."""
         key, part = (event.choice, event.index), event.part
-        reader = self._readers.get(key)
+        reader, document = self._readers.get(key), self._document_at.get(key)
         before = accumulator.sink(*key).text() if reader is not None else ""
         accumulator.observe(event)
         out.append(event)
@@ -242,29 +267,27 @@ class Live:
         if reader is not None and text is not None and text.startswith(before):
             if text == before:
                 return
-            if not reader.is_closed:
+            if not reader.is_closed and (document is None or document.indices[-1] == event.index):
                 out += reader.feed(text[len(before) :])
                 return
-        if reader is not None:
-            del self._readers[key]
-            document = self._last.get(event.choice)
-            if document is not None and document.reader is reader:
-                del self._last[event.choice]
-        if text is None:
+        self._readers.pop(key, None)
+        if document is not None or (part.kind == "text" and self._documents):
+            out += self._read_texts_again(event.choice, accumulator, event.index)
+        if text is None or part.kind == "text":
             return
         builder = accumulator.sink(*key)
         reader = self._open(*key, part.kind, builder.fields.get("type"), accumulator)
         if reader is not None:
             out += reader.feed(text)
-            if part.kind in CALLS and not builder.open:
+            if not builder.open:
                 out += reader.close()
 
     def _stop(self, event: PartStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
         if event.index is not None:
-            reader = self._readers.get((event.choice, event.index))
-            document = self._last.get(event.choice)
-            if reader is not None and (document is None or document.reader is not reader):
-                out += reader.close()
+            key = (event.choice, event.index)
+            document = self._document_at.get(key)
+            if key in self._readers and (document is None or document is not self._last.get(event.choice)):
+                out += self._readers[key].close()
         accumulator.observe(event)
         out.append(event)
 
@@ -273,11 +296,12 @@ class Live:
         out.append(event)
         first = event.from_part
         self._readers = {key: reader for key, reader in self._readers.items() if key[1] < first}
-        self._last = {choice: document for choice, document in self._last.items() if document.indices[-1] < first}
+        for choice in {choice for choice, index in self._document_at if index >= first}:
+            self._read_texts_again(choice, accumulator)
 
     def _end(self, event: MessageStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
         for document in self._last.values():
-            out += document.reader.close()
+            out += document.latest.reader.close()
         accumulator.observe(event)
         out.append(event)
 

@@ -8,7 +8,8 @@ import pickle
 
 import pytest
 
-from chunkfold import UNSET, Folder, Limits, Policy, ToolCall, astream, dialects, stream
+from chunkfold import UNSET, Folder, Limits, Policy, StreamAccumulator, TextPart, ToolCall, astream, dialects, stream
+from chunkfold._live import Live
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,
@@ -16,6 +17,7 @@ from chunkfold.events import (
     MessageStop,
     PartReplace,
     PartStart,
+    PartStop,
     TextDelta,
     TextFieldDone,
     TextPathDelta,
@@ -233,6 +235,59 @@ def test_a_text_that_is_stated_anew_is_told_anew():
     assert response.text == '{"b": "z"}'
     assert learned(events, TextPathDelta, TextFieldDone)[0, 0] == {"b": "z"}
     assert [event.text for event in events if isinstance(event, TextPathDelta)] == ["x", "y", "z"]
+
+
+# Documents in several parts
+
+
+def text(index, *pieces):
+    return [PartStart(0, index, "text"), *(TextDelta(0, index, piece) for piece in pieces), PartStop(0, index)]
+
+
+def between(index):
+    return [PartStart(0, index, "tool_call", "c", "f"), ToolArgumentsDelta(0, index, "{}"), PartStop(0, index)]
+
+
+HALF = [*text(0, '{"a": "x'), *between(1)]
+WHOLE = [*text(0, '{"a": "x"}'), *between(1)]
+
+
+@pytest.mark.parametrize(
+    ("events", "value", "indices"),
+    [
+        pytest.param([*HALF, *text(2, 'y"}')], "xy", [0, 2], id="goes-on"),
+        pytest.param([*WHOLE, *text(2, "\n")], "x", [0], id="white-space-behind"),
+        pytest.param([*WHOLE, *text(2, ""), *between(3), *text(4, " ")], "x", [0], id="more-of-it"),
+        pytest.param([*WHOLE, *text(2, "\n"), *between(3), *text(4, '{"a": "z"}')], "z", [4], id="another"),
+        pytest.param([*WHOLE, *text(2, "Done"), MessageReset(2, "step")], "x", [0], id="remark-taken-back"),
+        pytest.param(
+            [*HALF, *text(2, "?"), MessageReset(2, "step"), *text(2, 'y"}')], "xy", [0, 2], id="rest-taken-back"
+        ),
+        pytest.param([*HALF, MessageReset(0, "attempt"), *text(0, '{"a": "z"}')], "z", [0], id="all-taken-back"),
+        pytest.param([*HALF, *text(2, 'y"}'), PartReplace(0, 2, TextPart('z"}'))], "xz", [0, 2], id="rest-restated"),
+        pytest.param(
+            [*HALF, *text(2, 'y"}'), PartReplace(0, 0, TextPart('{"a": "xx'))], "xxy", [0, 2], id="beginning-restated"
+        ),
+        pytest.param(
+            [
+                *WHOLE,
+                PartStart(0, 2, "text"),
+                TextDelta(0, 2, '{"a": "z'),
+                PartReplace(0, 0, TextPart('{"b": 1}')),
+                TextDelta(0, 2, '"}'),
+            ],
+            "z",
+            [2],
+            id="other-restated",
+        ),
+    ],
+)
+def test_a_document_is_what_stands_in_its_parts(events, value, indices):
+    live, accumulator = Live(arguments=False, text=True, documents=True, depth=512), StreamAccumulator()
+    told = [event for each in [*events, MessageStop("clean")] for event in live.fold([each], accumulator)]
+    document = live.document(0)
+    assert (document.reader.value, document.reader.error, document.indices) == ({"a": value}, None, indices)
+    assert [event.value for event in told if isinstance(event, TextFieldDone) and event.path == ("a",)][-1] == value
 
 
 @pytest.mark.parametrize(("orphans", "told"), [("keep", [("a", 1), ("b", 2)]), ("drop", [("a", 1)])])

@@ -339,6 +339,16 @@ def test_text_before_the_document_is_no_part_of_it():
         assert events.output() == StructOwner("Ada")
 
 
+def test_white_space_behind_the_document_is_no_other_document():
+    """Models behind vLLM end with line feeds, also behind a call."""
+    call = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]}
+    between = b"data: %s\n\n" % json.dumps({"choices": [{"index": 0, "delta": call}]}).encode()
+    with stream([chat('{"name": "Ada"}'), between, chat("\n"), chat("\n")], output_type=StructOwner) as events:
+        names = [events.partial().name for event in events if isinstance(event, TextDelta)]
+        assert names == ["Ada", "Ada", "Ada"]
+        assert events.output() == StructOwner("Ada")
+
+
 # Names under which JSON has the fields
 
 
