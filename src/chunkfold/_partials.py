@@ -19,7 +19,7 @@ from msgspec import UNSET
 if TYPE_CHECKING:
     from chunkfold.partial_json import Path
 
-__all__ = ["Field", "Partial", "Shape", "candidates", "chosen", "is_pydantic", "members", "shape_of"]
+__all__ = ["Field", "Partial", "Shape", "candidates", "chosen", "class_of", "is_pydantic", "members", "shape_of"]
 
 
 class Field(NamedTuple):
@@ -34,32 +34,34 @@ class Shape(NamedTuple):
     """What is known of a type with fields."""
 
     cls: type
+    """The class; of `Box[int]`, `Box`."""
     fields: dict[str, Field]
     tags: dict[str, tuple[Any, ...]]
     """Keys that tell this type from others, with the values that they then have."""
 
 
-_SHAPES: dict[type, Shape] = {}
+_SHAPES: dict[Any, Shape] = {}
 
 
-def shape_of(cls: type) -> Shape:
+def shape_of(hint: Any) -> Shape:
     """
     The shape of a msgspec struct, a dataclass or a pydantic model.
 
     Raises:
         TypeError: If it is something else.
     """
-    shape = _SHAPES.get(cls) if isinstance(cls, type) else None
+    if not _has_fields(hint):
+        name = getattr(hint, "__name__", None) or repr(hint)
+        raise TypeError(f"output_type must be a msgspec struct, a dataclass or a pydantic model, not {name}")
+    shape = _SHAPES.get(hint)
     if shape is None:
-        shape = _SHAPES[cls] = _shape(cls)
+        shape = _SHAPES[hint] = _shape(hint)
     return shape
 
 
-def _shape(cls: type) -> Shape:
-    if not _has_fields(cls):
-        name = getattr(cls, "__name__", repr(cls))
-        raise TypeError(f"output_type must be a msgspec struct, a dataclass or a pydantic model, not {name}")
-    fields = _pydantic_fields(cls) if is_pydantic(cls) else _plain_fields(cls)
+def _shape(hint: Any) -> Shape:
+    cls = class_of(hint)
+    fields = _pydantic_fields(cls) if is_pydantic(cls) else _plain_fields(cls, _meanings(hint))
     tags = {field.keys[0]: values for field in fields.values() if (values := _literal_values(field.hint))}
     if issubclass(cls, msgspec.Struct):
         config = cls.__struct_config__
@@ -68,21 +70,40 @@ def _shape(cls: type) -> Shape:
     return Shape(cls, fields, tags)
 
 
+def class_of(hint: Any) -> Any:
+    """The class that a type is made of: `Box` of `Box[int]`."""
+    return typing.get_origin(hint) or hint
+
+
+def _meanings(hint: Any) -> dict[Any, Any]:
+    """What the type variables of a generic class stand for."""
+    return dict(zip(getattr(class_of(hint), "__parameters__", ()), typing.get_args(hint), strict=False))
+
+
+def _meant(hint: Any, meanings: dict[Any, Any]) -> Any:
+    """*hint* with what its type variables stand for."""
+    if isinstance(hint, typing.TypeVar):
+        return meanings.get(hint, hint)
+    variables = getattr(hint, "__parameters__", ()) if meanings and not isinstance(hint, type) else ()
+    return hint[tuple(meanings.get(variable, variable) for variable in variables)] if variables else hint
+
+
 def is_pydantic(cls: Any) -> bool:
     """Whether pydantic made that class."""
     return isinstance(cls, type) and hasattr(cls, "__pydantic_validator__")
 
 
 def _has_fields(hint: Any) -> bool:
-    return isinstance(hint, type) and (
-        (issubclass(hint, msgspec.Struct) and not hint.__struct_config__.array_like)
-        or dataclasses.is_dataclass(hint)
-        or is_pydantic(hint)
+    cls = class_of(hint)
+    return isinstance(cls, type) and (
+        (issubclass(cls, msgspec.Struct) and not cls.__struct_config__.array_like)
+        or dataclasses.is_dataclass(cls)
+        or is_pydantic(cls)
     )
 
 
-def _plain_fields(cls: Any) -> dict[str, Field]:
-    hints = typing.get_type_hints(cls, include_extras=True)
+def _plain_fields(cls: Any, meanings: dict[Any, Any]) -> dict[str, Field]:
+    hints = {name: _meant(hint, meanings) for name, hint in typing.get_type_hints(cls, include_extras=True).items()}
     if issubclass(cls, msgspec.Struct):
         keys = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
         return {name: Field((key,), hints[name]) for name, key in keys}

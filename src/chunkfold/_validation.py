@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from chunkfold import _json
-from chunkfold._partials import candidates, chosen, is_pydantic, members, shape_of
+from chunkfold._partials import Shape, candidates, chosen, class_of, is_pydantic, members
 
 __all__ = ["Invalid", "validated"]
 
@@ -55,7 +55,7 @@ def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
     try:
         decoder = msgspec.json.Decoder(cls, dec_hook=_hook)
     except TypeError:
-        if not dataclasses.is_dataclass(cls):
+        if not dataclasses.is_dataclass(class_of(cls)):
             raise
         return _converted(cls, value, ())
     try:
@@ -173,7 +173,7 @@ def _plain(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _is_simple(hint: Any) -> bool:
-    return not dataclasses.is_dataclass(hint) and not _is_collection(hint)
+    return not dataclasses.is_dataclass(class_of(hint)) and not _is_collection(hint)
 
 
 def _is_collection(hint: Any) -> bool:
@@ -187,13 +187,13 @@ def _object(hint: Any, value: dict[str, Any], path: tuple[str | int, ...]) -> An
     shapes = candidates(hint)
     shape = chosen(shapes, value) if shapes else None
     if shape is not None:
-        return _made(shape.cls, value, path)
+        return _made(shape, value, path)
     for member in members(hint):
         origin, args = typing.get_origin(member), typing.get_args(member)
         if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
             return {_key(args[0], key, path): _converted(args[1], item, (*path, key)) for key, item in value.items()}
     if shapes:  # without a tag
-        return _first_that_fits([partial(_made, other.cls, value, path) for other in shapes])
+        return _first_that_fits([partial(_made, other, value, path) for other in shapes])
     return _plain(hint, value, path)
 
 
@@ -203,11 +203,12 @@ def _key(hint: Any, key: str, path: tuple[str | int, ...]) -> Any:
     return made
 
 
-def _made(cls: type, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
+def _made(shape: Shape, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
+    cls = shape.cls
     if not dataclasses.is_dataclass(cls) or is_pydantic(cls):
         return _leaf(cls, value, path)
     given = {}
-    for name, (_, hint) in shape_of(cls).fields.items():
+    for name, (_, hint) in shape.fields.items():
         if name in value:
             given[name] = _converted(hint, value[name], (*path, name))
     for field in dataclasses.fields(cls):
@@ -215,7 +216,7 @@ def _made(cls: type, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
         if field.init and required and field.name not in given:
             raise Invalid((*path, field.name), f"Object missing required field `{field.name}`")
     try:
-        return cls(**given)
+        return shape.cls(**given)
     except (TypeError, ValueError) as error:  # of __post_init__
         raise Invalid(path, str(error)) from error
 

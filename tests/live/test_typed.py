@@ -7,7 +7,7 @@ import dataclasses
 import json
 import subprocess
 import sys
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
 
 import msgspec
 import pytest
@@ -347,6 +347,42 @@ def test_white_space_behind_the_document_is_no_other_document():
         names = [events.partial().name for event in events if isinstance(event, TextDelta)]
         assert names == ["Ada", "Ada", "Ada"]
         assert events.output() == StructOwner("Ada")
+
+
+# Generic types
+
+T = TypeVar("T")
+
+
+class StructBox(msgspec.Struct, Generic[T]):
+    inside: T
+    more: list[T] = []
+
+
+@dataclasses.dataclass
+class DataBox(Generic[T]):
+    inside: T
+    more: list[T] = dataclasses.field(default_factory=list)
+
+
+class ModelBox(pydantic.BaseModel, Generic[T]):
+    inside: T
+    more: list[T] = []
+
+
+@pytest.mark.parametrize("box", [StructBox, DataBox, ModelBox])
+def test_a_view_knows_what_the_variables_of_a_generic_type_stand_for(box):
+    # pydantic knows no structs.
+    owner = ModelOwner if box is ModelBox else StructOwner
+    assert partial_after('{"inside": {"name": "A', box[owner]).inside.name == "A"
+    assert partial_after('{"more": [{"name": "A', box[owner]).more[0].name == "A"
+    assert partial_after('{"inside": {"inside": {"name": "A', box[box[owner]]).inside.inside.name == "A"
+    assert partial_after('{"inside": {"name": "A', box).inside == {"name": "A"}
+    made = output_of('{"inside": {"name": "Ada"}, "more": [{"name": "Bob"}]}', box[owner])
+    assert (made.inside, made.more) == (owner(name="Ada"), [owner(name="Bob")])
+    with pytest.raises(OutputInvalid) as caught:
+        output_of('{"inside": 5}', box[owner])
+    assert caught.value.path[0] == "inside"
 
 
 # Names under which JSON has the fields
