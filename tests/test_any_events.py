@@ -51,6 +51,7 @@ policies = st.builds(
     chunkfold.Policy,
     duplicate_start=st.sampled_from(["new", "merge", "replace"]),
     orphans=st.sampled_from(["keep", "wait", "drop"]),
+    late_deltas=st.sampled_from(["keep", "drop"]),
     unclosed_parts=st.sampled_from(["keep", "drop"]),
     order=st.sampled_from(["started", "index", "closed"]),
     id_merge=st.sampled_from(["first", "last"]),
@@ -67,7 +68,7 @@ def test_any_events_make_a_response(told, policy):
     response = accumulator.finalize()
     assert Response.from_json(response.to_json()) == response
     text = "".join(event.text for event in told if isinstance(event, events.TextDelta))
-    if policy.orphans == "keep" and not any(isinstance(event, _TAKING_BACK) for event in told):
+    if policy.orphans == policy.late_deltas == "keep" and not any(isinstance(event, _TAKING_BACK) for event in told):
         said = [part.text for choice in response.choices for part in choice.parts if part.kind == "text"]
         said += [part.transcript or "" for choice in response.choices for part in choice.parts if part.kind in _MEDIA]
         if policy.unclosed_parts == "keep" and policy.duplicate_start == "new":

@@ -187,7 +187,7 @@ def test_mutated_streams_mean_the_same_fast_and_slow(stream, rng, places):
             {"limits": Limits(json_depth=4)},
             {"split_think_tags": True},
             {"cumulative_deltas": True},
-            {"policy": Policy(orphans="drop")},
+            {"policy": Policy(late_deltas="drop")},
             {"policy": Policy(choices="first")},
         ]
     ),
@@ -365,7 +365,7 @@ def test_snapshots_amid_messages_are_the_same_fast_and_slow(stream, rng):
     pieces = mutated_messages(frames, rng)
     if rng.random() < 0.7:
         pieces = cut_at(b"".join(pieces), [rng.randrange(1 << 16) for _ in range(rng.choice([5, 60]))])
-    options = rng.choice([{}, {"policy": Policy(orphans="drop", choices="first")}])
+    options = rng.choice([{}, {"policy": Policy(late_deltas="drop", choices="first")}])
     assert snapshots(pieces, dialect, **options) == slowly(snapshots, pieces, dialect, **options)
 
 
@@ -614,11 +614,11 @@ def late_streams():
         yield "anthropic-messages", [*head, *deltas[:9], block("stop", 0), *deltas, deltas[0]]
 
 
-@pytest.mark.parametrize("orphans", ["keep", "wait", "drop"])
+@pytest.mark.parametrize("late_deltas", ["keep", "drop"])
 @pytest.mark.parametrize(("dialect", "frames"), list(late_streams()))
-def test_deltas_to_parts_that_have_ended_mean_the_same_fast_and_slow(dialect, frames, orphans):
+def test_deltas_to_parts_that_have_ended_mean_the_same_fast_and_slow(dialect, frames, late_deltas):
     assert_templates_change_nothing(frames, dialect)
-    options = {"policy": Policy(orphans=orphans)}
+    options = {"policy": Policy(late_deltas=late_deltas)}
     assert snapshots(frames, dialect, **options) == slowly(snapshots, frames, dialect, **options)
 
 

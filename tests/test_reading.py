@@ -175,7 +175,7 @@ def test_pieces_that_are_no_whole_frames_change_nothing(frame):
         {"limits": Limits(parts=1, json_depth=9)},
         {"limits": Limits(frame_bytes=400)},
         {"limits": Limits(stream_bytes=20_000)},
-        {"policy": Policy(orphans="drop", choices="first")},
+        {"policy": Policy(late_deltas="drop", choices="first")},
         {"split_think_tags": True},
     ],
     ids=str,

@@ -89,8 +89,12 @@ def _misplaced(builder: ResponseBuilder, event: Any, part: PartBuilder) -> PartB
     stray = builder.choices[event.choice].strays.get((event.index, kind))
     if stray is not None:
         return stray
-    if not late or builder.policy.orphans != "keep":
+    if not late:
         return _orphan(builder, event, kind)
+    if builder.policy.late_deltas == "drop":
+        lost = _orphan(builder, event, kind)
+        lost.hide()
+        return lost
     if not part.noted:
         part.noted = True
         builder.note("late_delta", f"{event.type} for part {event.index}, which had ended", event.choice, event.index)

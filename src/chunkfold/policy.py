@@ -118,9 +118,14 @@ class Policy(Value, frozen=True):
 
     orphans: Literal["keep", "wait", "drop"] = "keep"
     """
-    Deltas for a part that was never started, or that has ended. `keep` makes a part of them, or goes on with the one
-    that ended; a start that follows claims them. `wait` keeps them only if a start follows. `drop` loses them. Each
-    leaves a diagnostic.
+    Deltas for a part that was never started. `keep` makes a part of them, which a start that follows claims. `wait`
+    keeps them only if a start follows. `drop` loses them. Each part of them leaves a diagnostic.
+    """
+
+    late_deltas: Literal["keep", "drop"] = "keep"
+    """
+    Deltas for a part that has ended: `keep` goes on with it, `drop` loses what servers send behind the mark of the end.
+    Each such part leaves a diagnostic.
     """
 
     unclosed_parts: Literal["keep", "drop"] = "keep"

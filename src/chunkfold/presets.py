@@ -91,6 +91,7 @@ loopctl: Final = Policy(
     reasoning="observe",
     missing_name="drop",
     orphans="drop",
+    late_deltas="drop",
     unclosed_parts="drop",
     order="closed",
     usage="replace",

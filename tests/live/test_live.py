@@ -290,15 +290,15 @@ def test_a_document_is_what_stands_in_its_parts(events, value, indices):
     assert [event.value for event in told if isinstance(event, TextFieldDone) and event.path == ("a",)][-1] == value
 
 
-@pytest.mark.parametrize(("orphans", "told"), [("keep", [("a", 1), ("b", 2)]), ("drop", [("a", 1)])])
-def test_arguments_that_come_after_their_end_are_read_on(orphans, told):
+@pytest.mark.parametrize(("late_deltas", "told"), [("keep", [("a", 1), ("b", 2)]), ("drop", [("a", 1)])])
+def test_arguments_that_come_after_their_end_are_read_on(late_deltas, told):
     def block(kind, **more):
         return {"type": f"content_block_{kind}", "index": 0, **more}
 
     def piece(text):
         return block("delta", delta={"type": "input_json_delta", "partial_json": text})
 
-    folder = Folder("anthropic-messages", live_arguments=True, policy=Policy(orphans=orphans))
+    folder = Folder("anthropic-messages", live_arguments=True, policy=Policy(late_deltas=late_deltas))
     events = folder.feed(block("start", content_block={"type": "tool_use", "id": "c", "name": "f", "input": {}}))
     for payload in (piece('{"a":1'), piece(","), block("stop"), piece('"b":'), piece("2}")):
         events += folder.feed(payload)

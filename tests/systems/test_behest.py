@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chunkfold import Folder, StreamAccumulator, TextPart, presets
-from chunkfold.events import Finish, MessageReset, PartStart, PartStop, ToolArgumentsDelta, UsageUpdate
+from chunkfold.events import Finish, MessageReset, PartStart, PartStop, TextDelta, ToolArgumentsDelta, UsageUpdate
 from chunkfold.response import Usage
 from chunkfold.views.behest import BehestAccumulator, InvalidToolCallJson, Truncated
 from tests.systems.notation import (
@@ -62,6 +62,16 @@ X1 = [("c1", "f", {"x": 1})]
             ["", X1, "tool_calls", None, None],
             id="B2",
         ),
+        pytest.param(
+            [S(0, "c1", "f"), A(0, '{"x"'), E(0), A(0, ":1}"), F("tool_calls")],
+            ["", X1, "tool_calls", None, None],
+            id="B2-after-its-end",
+        ),
+        pytest.param(
+            [T("a"), S(0, "c1", "f"), A(0, '{"x":1}'), TextDelta(0, 0, "b"), F("tool_calls")],
+            ["ab", X1, "tool_calls", None, None],
+            id="B1-after-its-end",
+        ),
         pytest.param([T("so far")], ["so far", [], None, None, "Truncated"], id="B3"),
         pytest.param([S(0, "c1", "f"), A(0, '{"x":1}'), E(0)], ["", X1, None, None, "Truncated"], id="B3-calls"),
         pytest.param([], ["", [], "stop", None, None], id="B4"),
@@ -104,6 +114,9 @@ def test_documented(script, expected):
             id="B14-usage",
         ),
         pytest.param([S(0, "c1", "f"), A(0, '{"x":1}'), F("stop")], ["", X1, "stop", None, None], id="B15"),
+        pytest.param(
+            [S(0, "c1", "f"), A(0, '{"x"'), E(0), A(0, ":1}"), F("stop")], ["", X1, "stop", None, None], id="B16-late"
+        ),
         pytest.param([A(7, "{}"), T("a"), F("stop")], ["a", [], "stop", None, None], id="B6"),
     ],
 )

@@ -327,12 +327,15 @@ def test_orphans_of_one_index_are_one_part():
     assert [part.text for part in response.parts] == ["b", "ac"]
 
 
-@pytest.mark.parametrize(("how", "expected"), [("keep", "ab"), ("wait", "a"), ("drop", "a")])
-def test_deltas_after_the_stop(how, expected):
+@pytest.mark.parametrize("orphans", ["keep", "wait", "drop"])
+@pytest.mark.parametrize(("how", "expected", "kind"), [("keep", "abc", "late_delta"), ("drop", "a", "orphan_delta")])
+def test_deltas_after_the_stop(how, expected, kind, orphans):
     response = fold(
-        Policy(orphans=how), PartStart(0, 0, "text"), TextDelta(0, 0, "a"), PartStop(0, 0), TextDelta(0, 0, "b")
-    )
-    assert response.text == expected
+        Policy(late_deltas=how, orphans=orphans),
+        PartStart(0, 0, "text"), TextDelta(0, 0, "a"), PartStop(0, 0), TextDelta(0, 0, "b"), TextDelta(0, 0, "c"),
+    )  # fmt: skip
+    assert (response.text, len(response.parts)) == (expected, 1)
+    assert [diagnostic.kind for diagnostic in response.diagnostics] == [kind]
 
 
 def test_a_late_delta_is_judged_anew():

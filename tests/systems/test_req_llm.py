@@ -118,6 +118,11 @@ CALLS = [
         [S(0, "a", "f"), A(0, "{"), A(0, '"x":1}')], [{"id": "a", "name": "f", "arguments": {"x": 1}}], id="R10"
     ),
     pytest.param([A(0, '{"x":1}'), S(0, "a", "f")], [{"id": "a", "name": "f", "arguments": {"x": 1}}], id="R11"),
+    pytest.param(
+        [S(0, "a", "f"), A(0, '{"x"'), PartStop(0, 0), A(0, ":1}")],
+        [{"id": "a", "name": "f", "arguments": {"x": 1}}],
+        id="R11-after-its-end",
+    ),
     pytest.param([A(0, '{"x":1}')], [], id="R12"),
     pytest.param([S(0, "a", None), A(0, "{}")], [], id="R13"),
     pytest.param(
