@@ -351,6 +351,8 @@ def test_stop_reasons():
         (Finish(0, "tool_calls", "tool_calls"), delta_of_message("tool_call")),
         (UsageUpdate(Usage(3, 4)), delta_of_message(None, (3, 4))),
         (MessageStop("clean"), END),
+        (MessageStop("eof"), None),
+        (MessageStop("error"), None),
         (Ping(), {"type": "ping"}),
     ],
 )

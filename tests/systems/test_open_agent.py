@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chunkfold import PolicyError, TextPart, ToolCall, presets
-from chunkfold.events import ErrorEvent, MessageReset, MessageStop, PartStart, TextDelta
+from chunkfold.events import ErrorEvent, MessageReset, MessageStop, PartStart, PartStop, TextDelta
 from chunkfold.response import StreamError
 from chunkfold.views.open_agent import Failure, Finish, OpenAgentStream, Reasoning, coalesce_text_blocks
 from tests.systems.notation import (
@@ -353,6 +353,14 @@ def test_the_last_id_and_name_stand():
 
 
 # What is handed out
+
+
+@pytest.mark.parametrize("per_fragment", [False, True])
+def test_the_words_of_an_audio_are_no_text(per_fragment):
+    spoken = [PartStart(0, 0, "audio"), TextDelta(0, 0, "spoken"), PartStop(0, 0)]
+    written = [PartStart(0, 1, "text"), TextDelta(0, 1, "written"), PartStop(0, 1)]
+    processed, finalized = run([*spoken, *written], per_fragment=per_fragment)
+    assert processed + finalized == ["written", Finish("unspecified")]
 
 
 def test_two_calls_with_one_id_and_no_number_are_both_handed_out():

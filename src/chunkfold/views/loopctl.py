@@ -215,7 +215,8 @@ def write(event: Event) -> dict[str, Any] | None:
         usage = {"input_tokens": event.usage.input_tokens or 0, "output_tokens": event.usage.output_tokens or 0}
         return {"type": "message_delta", "delta": {"stop_reason": None}, "usage": usage}
     if isinstance(event, MessageStop):
-        return {"type": "message_stop"}
+        # Only the server's own mark: loopctl takes an end without one for a cut.
+        return {"type": "message_stop"} if event.ended == "clean" else None
     return {"type": "ping"} if isinstance(event, Ping) else None
 
 

@@ -16,7 +16,7 @@ from chunkfold import presets
 from chunkfold._judgement import chosen_finish
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import PolicyError
-from chunkfold.events import ErrorEvent, MessageReset, ReasoningDelta, TextDelta
+from chunkfold.events import ErrorEvent, MessageReset, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
 from chunkfold.parts import TextPart, ToolCall
 from chunkfold.response import StreamError
@@ -79,6 +79,8 @@ class OpenAgentStream:
         # What was handed out: so much text, so much thinking, and these calls.
         self._text = self._reasoning = 0
         self._calls: set[_CallKey] = set()
+        # The parts whose deltas of text are the words of an audio.
+        self._spoken: set[int] = set()
         self._last: list[Item] | None = None
 
     def process(self, event: Event) -> list[Item]:
@@ -95,6 +97,8 @@ class OpenAgentStream:
             return self._drain(self._core.as_if_ended(), ("complete",)) if event.choice == 0 else []
         if isinstance(event, ErrorEvent):
             return [Failure(event.error)]
+        if isinstance(event, PartStart) and event.choice == 0:
+            (self._spoken.discard if event.kind == "text" else self._spoken.add)(event.index)
         if self._per_fragment and isinstance(event, (TextDelta, ReasoningDelta)):
             return self._fragment(event)
         return []
@@ -117,7 +121,7 @@ class OpenAgentStream:
         if event.choice != 0 or not event.text:
             return []
         if isinstance(event, TextDelta):
-            return [TextPart(event.text)]
+            return [TextPart(event.text)] if event.index not in self._spoken else []
         return [Reasoning(event.text)] if self._capture else []
 
     def _drain(self, response: Response, ripe: tuple[str, ...]) -> list[Item]:
