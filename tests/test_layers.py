@@ -23,6 +23,7 @@ LAYERS = {
         "_connections",
         "_at_exit",
         "errors",
+        "_json_closing",
         "_json_numbers",
         "_json_strings",
         "partial_json",

@@ -151,14 +151,14 @@ def _with_arguments(call: ToolCall, text: str, **marks: Any) -> ToolCall:
 
 def _repaired(call: ToolCall) -> ToolCall:
     """The call with its JSON closed, if it was an object that merely ended too early."""
-    from chunkfold.partial_json import UNSET, PartialJSON
+    from chunkfold._json_closing import closed
+    from chunkfold.partial_json import PartialJSON
 
     reader: PartialJSON[Any] = PartialJSON()
     reader.feed(call.raw_arguments)
-    value = reader.value
-    if reader.error is not None or value is UNSET or not isinstance(value, dict):
+    if reader.error is not None or not isinstance(reader.value, dict):
         return call
-    return _with_arguments(call, _json.encode(value), repaired=True)
+    return _with_arguments(call, closed(call.raw_arguments), repaired=True)
 
 
 def _is_json(text: str, depth: int | None) -> bool:

@@ -33,8 +33,9 @@ class Policy(Value, frozen=True):
     `raise` raises `PolicyError`, which has every such call and the whole response. `null` makes the arguments `None`
     and the call `complete`: a tool that takes anything will run. `start` takes the arguments that the start of the call
     carried, else `{}`, and says in `extra["arguments_lost"]` why and how many bytes were given up: the tool runs with
-    less than the model said. `repair` closes JSON that was cut and marks the call `extra["repaired"]`: half a file name
-    is a file name too. The last three keep the text that came in `extra["original_arguments"]`.
+    less than the model said. `repair` closes JSON that was cut, leaves the rest as it was written, and marks the call
+    `extra["repaired"]`: half a file name is a file name too. The last three keep the text that came in
+    `extra["original_arguments"]`.
     """
 
     non_object_arguments: Literal["tag", "accept"] = "tag"
