@@ -12,12 +12,15 @@ import re
 import typing
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from chunkfold import _json
 from chunkfold._partials import Shape, candidates, chosen, class_of, is_pydantic, members
+
+if TYPE_CHECKING:
+    from chunkfold.partial_json import Path
 
 __all__ = ["Invalid", "validated"]
 
@@ -32,7 +35,7 @@ _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 class Invalid(ValueError):
     """The value is not of the type: where and why. It is a ValueError, since of those msgspec tells where they rose."""
 
-    def __init__(self, path: tuple[str | int, ...], reason: str) -> None:
+    def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
@@ -57,7 +60,7 @@ def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
     except TypeError:
         if not dataclasses.is_dataclass(class_of(cls)):
             raise
-        return _converted(cls, value, ())
+        return _Conversion().converted(cls, value, ())
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
@@ -72,7 +75,7 @@ def _hook(cls: Any, value: Any) -> Any:
     return _by_pydantic(cls, _json.encode(value), value) if is_pydantic(cls) else value
 
 
-def _invalid(error: Exception, path: tuple[str | int, ...] = ()) -> Invalid:
+def _invalid(error: Exception, path: Path = ()) -> Invalid:
     """The words of msgspec taken apart."""
     found = _PLACE.fullmatch(str(error))
     reason, place = (found[1], found[2] or "") if found is not None else (str(error), "")
@@ -112,17 +115,80 @@ def _path_in(value: Any, steps: tuple[str | int, ...]) -> tuple[str | int, ...]:
 # Dataclasses with unions that msgspec does not take
 
 
-def _converted(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
-    if _is_taken(hint):
-        return _leaf(hint, value, path)
-    if value is None and type(None) in members(hint):
-        return None
-    if isinstance(value, dict):
-        return _object(hint, value, path)
-    collections = [member for member in members(hint) if _is_collection(member)]
-    if isinstance(value, list) and collections:
-        return _first_that_fits([partial(_items, member, value, path) for member in collections])
-    return _plain(hint, value, path)
+class _Conversion:
+    """
+    One value made into dataclasses.
+
+    Where no tag tells which dataclass an object is, each is tried. What an object is as one of them is found out once:
+    types that nest in themselves would else double the work with each level.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], Any] = {}
+
+    def converted(self, hint: Any, value: Any, path: Path) -> Any:
+        if _is_taken(hint):
+            return _leaf(hint, value, path)
+        if value is None and type(None) in members(hint):
+            return None
+        if isinstance(value, dict):
+            return self._object(hint, value, path)
+        collections = [member for member in members(hint) if _is_collection(member)]
+        if isinstance(value, list) and collections:
+            return _first_that_fits([partial(self._items, member, value, path) for member in collections])
+        return _plain(hint, value, path)
+
+    def _items(self, hint: Any, value: list[Any], path: Path) -> Any:
+        origin, hints = typing.get_origin(hint), typing.get_args(hint)
+        if not issubclass(origin, tuple) or hints[1:] == (...,):
+            hints = (hints[0],) * len(value)
+        elif len(hints) != len(value):
+            raise Invalid(path, f"Expected `array` of length {len(hints)}, got {len(value)}")
+        items = [self.converted(hints[place], item, (*path, place)) for place, item in enumerate(value)]
+        return items if issubclass(list, origin) else origin(items)
+
+    def _object(self, hint: Any, value: dict[str, Any], path: Path) -> Any:
+        shapes = candidates(hint)
+        shape = chosen(shapes, value) if shapes else None
+        if shape is not None:
+            return self._made(shape, value, path)
+        for member in members(hint):
+            origin, args = typing.get_origin(member), typing.get_args(member)
+            if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
+                key_hint, hint = args
+                return {_key(key_hint, key, path): self.converted(hint, value[key], (*path, key)) for key in value}
+        if shapes:  # without a tag
+            return _first_that_fits([partial(self._made, other, value, path) for other in shapes])
+        return _plain(hint, value, path)
+
+    def _made(self, shape: Shape, value: dict[str, Any], path: Path) -> Any:
+        key = (id(value), id(shape))
+        if key not in self._known:
+            try:
+                self._known[key] = self._made_anew(shape, value, path)
+            except Invalid as invalid:
+                self._known[key] = invalid
+        made = self._known[key]
+        if isinstance(made, Invalid):
+            raise made
+        return made
+
+    def _made_anew(self, shape: Shape, value: dict[str, Any], path: Path) -> Any:
+        cls = shape.cls
+        if not dataclasses.is_dataclass(cls) or is_pydantic(cls):
+            return _leaf(cls, value, path)
+        given = {}
+        for name, (_, hint) in shape.fields.items():
+            if name in value:
+                given[name] = self.converted(hint, value[name], (*path, name))
+        for field in dataclasses.fields(cls):
+            required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            if field.init and required and field.name not in given:
+                raise Invalid((*path, field.name), f"Object missing required field `{field.name}`")
+        try:
+            return shape.cls(**given)
+        except (TypeError, ValueError) as error:  # of __post_init__
+            raise Invalid(path, str(error)) from error
 
 
 def _is_taken(hint: Any) -> bool:
@@ -153,17 +219,7 @@ def _first_that_fits(readings: list[Callable[[], Any]]) -> Any:
     raise refusals[0]
 
 
-def _items(hint: Any, value: list[Any], path: tuple[str | int, ...]) -> Any:
-    origin, hints = typing.get_origin(hint), typing.get_args(hint)
-    if not issubclass(origin, tuple) or hints[1:] == (...,):
-        hints = (hints[0],) * len(value)
-    elif len(hints) != len(value):
-        raise Invalid(path, f"Expected `array` of length {len(hints)}, got {len(value)}")
-    items = [_converted(hints[place], item, (*path, place)) for place, item in enumerate(value)]
-    return items if issubclass(list, origin) else origin(items)
-
-
-def _plain(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
+def _plain(hint: Any, value: Any, path: Path) -> Any:
     """What is neither a dataclass nor a collection that may hold one is left to msgspec."""
     simple = [member for member in members(hint, bare=False) if _is_simple(*members(member))]
     if not simple:
@@ -183,45 +239,13 @@ def _is_collection(hint: Any) -> bool:
     )
 
 
-def _object(hint: Any, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
-    shapes = candidates(hint)
-    shape = chosen(shapes, value) if shapes else None
-    if shape is not None:
-        return _made(shape, value, path)
-    for member in members(hint):
-        origin, args = typing.get_origin(member), typing.get_args(member)
-        if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
-            return {_key(args[0], key, path): _converted(args[1], item, (*path, key)) for key, item in value.items()}
-    if shapes:  # without a tag
-        return _first_that_fits([partial(_made, other, value, path) for other in shapes])
-    return _plain(hint, value, path)
-
-
-def _key(hint: Any, key: str, path: tuple[str | int, ...]) -> Any:
+def _key(hint: Any, key: str, path: Path) -> Any:
     """A key of a mapping, which is text in JSON, as a value of that type."""
     (made,) = _leaf(dict[hint, None], {key: None}, path)
     return made
 
 
-def _made(shape: Shape, value: dict[str, Any], path: tuple[str | int, ...]) -> Any:
-    cls = shape.cls
-    if not dataclasses.is_dataclass(cls) or is_pydantic(cls):
-        return _leaf(cls, value, path)
-    given = {}
-    for name, (_, hint) in shape.fields.items():
-        if name in value:
-            given[name] = _converted(hint, value[name], (*path, name))
-    for field in dataclasses.fields(cls):
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if field.init and required and field.name not in given:
-            raise Invalid((*path, field.name), f"Object missing required field `{field.name}`")
-    try:
-        return shape.cls(**given)
-    except (TypeError, ValueError) as error:  # of __post_init__
-        raise Invalid(path, str(error)) from error
-
-
-def _leaf(hint: Any, value: Any, path: tuple[str | int, ...]) -> Any:
+def _leaf(hint: Any, value: Any, path: Path) -> Any:
     if is_pydantic(hint):
         try:
             return _by_pydantic(hint, _json.encode(value), value)

@@ -547,6 +547,30 @@ class Anything(msgspec.Struct):
 
 
 @dataclasses.dataclass
+class Plus:
+    left: Plus | Times | int
+    right: int = 0
+
+
+@dataclasses.dataclass
+class Times:
+    left: Plus | Times | int
+    right: str = ""
+
+
+@pytest.mark.parametrize("innermost", ['"x"', "1"])
+def test_types_that_nest_in_themselves_are_tried_once_for_each_object(innermost):
+    """Without a tag each object may be of both types: the work would double with each of the 60."""
+    text = '{"right": "x", "left": ' * 60 + innermost + "}" * 60
+    if innermost == "1":
+        made = output_of(text, Times)
+        assert isinstance(made.left.left, Times)
+    else:
+        with pytest.raises(OutputInvalid):
+            output_of(text, Times)
+
+
+@dataclasses.dataclass
 class Left:
     kind: Literal["left"]
     next: Left | Right | None = None
