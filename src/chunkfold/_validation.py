@@ -164,31 +164,35 @@ class _Conversion:
     def _made(self, shape: Shape, value: dict[str, Any], path: Path) -> Any:
         key = (id(value), id(shape))
         if key not in self._known:
+            # In one function, since each level of the answer costs its calls on the stack.
             try:
-                self._known[key] = self._made_anew(shape, value, path)
+                if not dataclasses.is_dataclass(shape.cls) or is_pydantic(shape.cls):
+                    made = _leaf(shape.cls, value, path)
+                else:
+                    given = {}
+                    for name, (_, hint) in shape.fields.items():
+                        if name in value:
+                            given[name] = self.converted(hint, value[name], (*path, name))
+                    made = _instance(shape.cls, given, path)
             except Invalid as invalid:
-                self._known[key] = invalid
+                made = invalid
+            self._known[key] = made
         made = self._known[key]
         if isinstance(made, Invalid):
             raise made
         return made
 
-    def _made_anew(self, shape: Shape, value: dict[str, Any], path: Path) -> Any:
-        cls = shape.cls
-        if not dataclasses.is_dataclass(cls) or is_pydantic(cls):
-            return _leaf(cls, value, path)
-        given = {}
-        for name, (_, hint) in shape.fields.items():
-            if name in value:
-                given[name] = self.converted(hint, value[name], (*path, name))
-        for field in dataclasses.fields(cls):
-            required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-            if field.init and required and field.name not in given:
-                raise Invalid((*path, field.name), f"Object missing required field `{field.name}`")
-        try:
-            return shape.cls(**given)
-        except (TypeError, ValueError) as error:  # of __post_init__
-            raise Invalid(path, str(error)) from error
+
+def _instance(cls: Any, given: dict[str, Any], path: Path) -> Any:
+    """The dataclass with the fields that are given."""
+    for field in dataclasses.fields(cls):
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if field.init and required and field.name not in given:
+            raise Invalid((*path, field.name), f"Object missing required field `{field.name}`")
+    try:
+        return cls(**given)
+    except (TypeError, ValueError) as error:  # of __post_init__
+        raise Invalid(path, str(error)) from error
 
 
 def _is_taken(hint: Any) -> bool:
