@@ -50,6 +50,7 @@ def finish(reason="stop"):
 HELLO = chat({"reasoning_content": "hm"}) + chat({"content": "Grüße "}) + chat({"content": "東京"})
 GOOD = HELLO + finish()
 TEXT = "Grüße 東京"
+LONG = chat({"content": "x" * 1000}) * 2000 + finish()
 
 BODIES = {
     "good": (GOOD, 0),
@@ -499,6 +500,63 @@ def test_an_interruption_is_130_and_prints_what_came(form):
         assert seen.startswith(TEXT.encode()) or form
 
 
+def test_an_interruption_before_anything_was_read_is_130_without_a_traceback(tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # opening it waits for who writes
+    with started("--json", str(tmp_path / "pipe"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20) == (b"", b"")
+        assert process.returncode == 130
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("form", [[], ["--json"], ["--events"]], ids=["text", "json", "events"])
+def test_a_pipe_that_does_not_block_gets_all(form, unbuffered):
+    """Some programs make the pipes non-blocking that they give to those whom they start."""
+    text = "x" * 300_000
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
+    with started(*form, env=environment, stdin=subprocess.PIPE, stdout=write_end, stderr=subprocess.DEVNULL) as process:
+        os.close(write_end)
+        process.stdin.write(chat({"content": text}) + finish())
+        process.stdin.close()
+        time.sleep(1)  # the pipe is full
+        with os.fdopen(read_end, "rb") as pipe:
+            shown = pipe.read().decode()
+        assert process.wait(20) == 0
+    if form == ["--json"]:
+        assert json.loads(shown)["text"] == text
+    elif form == ["--events"]:
+        assert rebuild([event_from_json(line) for line in shown.splitlines()]).text == text
+    else:
+        assert shown == text
+
+
+def test_standard_input_that_does_not_block_is_read_to_its_end():
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    with started(stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        os.close(read_end)
+        with os.fdopen(write_end, "wb", buffering=0) as pipe:
+            for piece in (HELLO, finish()):
+                time.sleep(0.5)
+                pipe.write(piece)
+        assert process.communicate(timeout=20)[0].decode() == TEXT
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("form", [[], ["--stats"], ["--json", "no such file"]], ids=" ".join)
+def test_when_standard_error_breaks_the_answer_is_printed_and_the_status_is_141(saved, form):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with started(*form, saved(GOOD), stdout=subprocess.PIPE, stderr=write_end) as process:
+        os.close(write_end)
+        shown = process.communicate(timeout=20)[0].decode()
+        assert process.returncode == 141
+    assert (json.loads(shown)["text"] if "--json" in form else shown) == TEXT
+
+
 def test_an_interruption_goes_to_no_further_source(saved):
     with started("-", saved(GOOD), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdin.write(chat({"content": "first"}))
@@ -607,12 +665,33 @@ def test_what_a_model_writes_cannot_steer_the_terminal():
     assert "\u241b[2J" in shown, "it is shown as its picture"
 
 
+@pytest.mark.parametrize("form", ["--json", "--events", "--native"])
+def test_what_a_model_writes_cannot_steer_the_terminal_from_within_json(form):
+    """JSON escapes the first 32 itself, not the others: U+009B alone begins a command."""
+    body = chat({"content": STEERING}) + finish()
+    with Terminal(form, stdin=body) as terminal:
+        shown = terminal.read()
+    for code in "\x1b\x07\x00\x9b\x7f\b\r":
+        assert code not in shown, f"{code!r} reached the terminal"
+    record = json.loads(shown.splitlines()[2 if form == "--events" else 0])
+    text = record["choices"][0]["message"]["content"] if form == "--native" else record["text"]
+    assert text == STEERING
+
+
+def test_json_that_goes_to_no_terminal_is_not_escaped_more_than_it_must():
+    assert "\x9b" in command("--json", body=chat({"content": STEERING}) + finish())[1]
+
+
 def test_a_name_of_a_file_cannot_steer_the_terminal(tmp_path):
     path = tmp_path / "a\x1b[2Jb"
     path.write_bytes(GOOD)
     with Terminal(str(path), str(path), env={"NO_COLOR": "1"}) as terminal:
         assert "\x1b[2J" not in terminal.read()
     with Terminal(str(path) + "none") as terminal:
+        assert "\x1b[2J" not in terminal.read()
+    path.write_bytes(LONG)
+    with Terminal("--json", str(path), stdout=False) as terminal:
+        terminal.process.stdout.read()
         assert "\x1b[2J" not in terminal.read()
 
 
@@ -626,13 +705,44 @@ def test_at_a_terminal_a_call_is_named_and_a_closing_line_ends_it():
 
 
 def test_a_long_file_shows_progress_at_a_terminal_only(saved):
-    name = saved(chat({"content": "x" * 1000}) * 2000 + finish())
+    name = saved(LONG)
     with Terminal("--json", name, stdout=False) as terminal:
         record = terminal.process.stdout.read()
         shown = terminal.read()
     assert "%" in shown
     assert len(json.loads(record)["text"]) == 2_000_000
     assert "%" not in command("--json", name)[2]
+
+
+CLEARED = "\r\x1b[K"
+
+
+@pytest.mark.parametrize("form", [[], ["--events"]], ids=["text", "events"])
+def test_progress_does_not_run_into_what_is_shown_as_it_comes(saved, form):
+    with Terminal(*form, saved(LONG)) as terminal:
+        shown = terminal.read()
+    assert "%" not in shown
+    assert CLEARED not in shown
+
+
+def test_progress_does_not_run_into_reasoning(saved):
+    """A piece of it stays on its line until the next comes, which is where progress would be written, and erased."""
+    name = saved(chat({"content": "x" * 1000}) * 1500 + chat({"reasoning_content": "thought "}) * 2000 + finish())
+    with Terminal(name, stdout=False, env={"NO_COLOR": "1"}) as terminal:
+        terminal.process.stdout.read()
+        shown = terminal.read()
+    progress, said = shown.rsplit(CLEARED, 1)
+    assert "%" in progress
+    assert "thought" not in progress
+    assert said.startswith("thought " * 2000 + "\n")
+
+
+def test_progress_is_gone_when_something_is_complained_of(saved):
+    deep = b'data: {"choices":[],"x":' + b"[" * 600 + b"]" * 600 + b"}\n\n"
+    with Terminal("--json", saved(LONG + deep + LONG), stdout=False) as terminal:
+        terminal.process.stdout.read()
+        shown = terminal.read()
+    assert re.search(re.escape(CLEARED) + "chunkfold: .* json_depth", shown)
 
 
 # Odd places to write to

@@ -54,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _run(words)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # between the sources, or while the last lines are written
+        _give_up(sys.stdout)
+        return INTERRUPTED
     except BrokenPipeError:  # nobody reads any more
         _give_up(sys.stdout)
         _give_up(sys.stderr)
@@ -62,7 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _give_up(sys.stdout)
         _complain(f"standard output: {error.strerror or error}")
         return USAGE
-    return status
+    from chunkfold.cli._show import was_unheard
+
+    return max(status, BROKEN_PIPE) if was_unheard() else status
 
 
 def status_of(response: Response) -> int:

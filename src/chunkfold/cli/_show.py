@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from chunkfold.response import Response, StreamError
     from chunkfold.timing import Timing
 
-__all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell"]
+__all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell", "was_unheard"]
 
 _READ = 64 << 10
 _LONG = 1 << 20
@@ -43,6 +44,10 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 _HARMLESS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+# JSON escapes those below 32 itself.
+_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+# Standard errors that nobody reads any more.
+_unheard: list[TextIO] = []
 
 
 def harmless(text: str, file: TextIO) -> str:
@@ -55,23 +60,38 @@ class Show:
 
     # Whether what comes at which path of the arguments of calls is to be told.
     live_arguments = False
+    # Whether standard output gets something before the end.
+    is_live = False
 
     def __init__(self, name: str, *, several: bool) -> None:
         self.name = name
         self.several = several
+        self._has_bar = False
 
     def watch(self, source: _File) -> Iterator[bytes]:
-        """The pieces of *source*; a long file shows how far it is, if somebody is looking."""
+        """The pieces of *source*; a long file shows how far it is, if somebody is looking and sees nothing else."""
         size = source.size or 0
-        bar = size > _LONG and sys.stderr.isatty()
+        is_seen = self.is_live and sys.stdout.isatty()
+        has_progress = size > _LONG and sys.stderr.isatty() and not is_seen
         done = 0
-        while data := source.read(_READ):
-            yield data
-            done += len(data)
-            if bar:
-                tell(f"\r{self.name}: {100 * done // size} %")
-        if bar:
+        try:
+            while data := source.read(_READ):
+                yield data
+                done += len(data)
+                if has_progress:
+                    self._progress(100 * done // size)
+        finally:
+            self._clear()
+
+    def _progress(self, percent: int) -> None:
+        tell(f"\r{harmless(self.name, sys.stderr)}: {percent} %")
+        self._has_bar = True
+
+    def _clear(self) -> None:
+        """Make room on the line that shows how far it is."""
+        if self._has_bar:
             tell("\r\x1b[K")
+            self._has_bar = False
 
     def event(self, event: Event) -> None:
         """Show one event."""
@@ -89,7 +109,7 @@ class Record(Show):
         record = response.record(self.name)
         if timing is not None:
             record["stats"] = timing.to_dict()
-        _out(_json.encode(record) + "\n")
+        _out_json(_json.encode(record))
 
 
 class Body(Show):
@@ -101,12 +121,14 @@ class Body(Show):
         except ValueError as error:
             tell(f"{harmless(self.name, sys.stderr)}: {error}\n")
             body = None
-        _out(_json.encode(body) + "\n")
+        _out_json(_json.encode(body))
         super().end(response, timing)
 
 
 class Events(Show):
     """The events as they are decoded, one JSON object a line."""
+
+    is_live = True
 
     def __init__(self, name: str, *, several: bool) -> None:
         super().__init__(name, several=several)
@@ -117,7 +139,7 @@ class Events(Show):
         if isinstance(event, ErrorEvent):
             self._error = event.error
         self._is_over = isinstance(event, MessageStop)
-        _out(event.to_json() + "\n")
+        _out_json(event.to_json())
 
     def end(self, response: Response, timing: Timing | None = None) -> None:
         if not self._is_over and response.ended is not None:
@@ -130,6 +152,8 @@ class Events(Show):
 
 class Live(Show):
     """The text as it arrives; reasoning dimmed, calls named (on a terminal: filling in), and a closing line."""
+
+    is_live = True
 
     def __init__(self, name: str, *, several: bool) -> None:
         super().__init__(name, several=several)
@@ -147,13 +171,6 @@ class Live(Show):
         self._calls = Calls(self._fill) if self._to_person else None
         if several:
             self._note(f"==> {name} <==")
-
-    def watch(self, source: _File) -> Iterator[bytes]:
-        if source.size is not None:
-            yield from super().watch(source)
-            return
-        while data := source.read(_READ):
-            yield data
 
     def event(self, event: Event) -> None:
         if self._first is None and is_output(event):
@@ -244,7 +261,12 @@ class Live(Show):
             self._last_text = "\n"
         self._err(line + "\n")
 
+    def _progress(self, percent: int) -> None:
+        if not self._open_line:
+            super()._progress(percent)
+
     def _err(self, text: str) -> None:
+        self._clear()
         shown = text.translate(_HARMLESS) if sys.stderr.isatty() else text
         tell(f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
         self._open_line = not text.endswith("\n")
@@ -258,10 +280,15 @@ def tell(text: str) -> None:
     """Write to standard error. If nothing can be written there, what goes to standard output is worth having still."""
     try:
         _write(sys.stderr, text)
-    except BrokenPipeError:
-        raise
-    except OSError:
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            _unheard.append(sys.stderr)
         silence(sys.stderr)
+
+
+def was_unheard() -> bool:
+    """True if whoever read standard error has gone."""
+    return sys.stderr in _unheard
 
 
 def silence(file: TextIO) -> None:
@@ -274,11 +301,45 @@ def _out(text: str) -> None:
     _write(sys.stdout, text)
 
 
+def _out_json(line: str) -> None:
+    """One line of JSON, which a terminal shows and does not obey."""
+    _out((line.translate(_ESCAPES) if sys.stdout.isatty() else line) + "\n")
+
+
 def _write(file: TextIO, text: str) -> None:
     """Write, at once, as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
-    if not file.isatty() and hasattr(file, "buffer"):
+    if not hasattr(file, "buffer"):
+        file.write(text)
         file.flush()
-        file.buffer.write(text.encode("utf-8", "backslashreplace"))
+        return
+    if file.isatty():
+        data = text.encode(file.encoding or "utf-8", "replace")
     else:
-        file.write(text.encode(file.encoding or "utf-8", "replace").decode(file.encoding or "utf-8", "replace"))
+        data = text.encode("utf-8", "backslashreplace")
     file.flush()
+    _write_all(file, data)
+
+
+def _write_all(file: TextIO, data: bytes) -> None:
+    """Write *data*, however little of it a pipe or a terminal that does not block takes at once."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            # With PYTHONUNBUFFERED it says how much was taken, and `None` if nothing was.
+            taken = file.buffer.write(rest) or 0
+        except BlockingIOError as full:
+            taken = full.characters_written
+        rest = rest[taken:]
+        if rest:
+            _await_room(file)
+    while True:
+        try:
+            file.flush()
+        except BlockingIOError:
+            _await_room(file)
+        else:
+            return
+
+
+def _await_room(file: TextIO) -> None:
+    select.select([], [file.fileno()], [])
