@@ -13,6 +13,7 @@ import inspect
 import io
 import os
 import pathlib
+import socket
 import tempfile
 import threading
 import time
@@ -132,6 +133,37 @@ def test_a_pipe_is_not_waited_for(door):
         writer.close()
         list(events)
         assert_hello(events.response())
+
+
+@sync_doors
+@pytest.mark.parametrize("buffering", [-1, 0], ids=["buffered", "raw"])
+def test_a_pipe_that_does_not_block_is_waited_for(door, buffering):
+    """Nothing there yet is not the end."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    with os.fdopen(read_end, "rb", buffering=buffering) as reader, os.fdopen(write_end, "wb", buffering=0) as writer:
+
+        def write():
+            for frame in FRAMES:
+                time.sleep(0.05)
+                writer.write(frame)
+            writer.close()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        assert_hello(door(reader))
+        thread.join()
+
+
+@sync_doors
+@pytest.mark.parametrize("timeout", [5, 0], ids=["with a timeout", "not blocking"])
+def test_the_file_of_a_socket_is_read_to_its_end(door, timeout):
+    ours, theirs = socket.socketpair()
+    ours.settimeout(timeout)
+    with ours, ours.makefile("rb", buffering=0 if not timeout else None) as file:
+        with theirs:
+            theirs.sendall(BODY)
+        assert_hello(door(file))
 
 
 ITERABLES = {

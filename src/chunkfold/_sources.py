@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -17,7 +18,7 @@ from chunkfold._wording import described
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source"]
+__all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source", "read_file"]
 
 _READ = 64 << 10
 _TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
@@ -61,7 +62,7 @@ def open_source(source: Any) -> Opened:
         _refuse_content(source)
     if isinstance(source, (str, os.PathLike)):
         file = open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by whoever closes the source
-        return Opened(_read_file(file), file.close)
+        return Opened(read_file(file), file.close)
     if isinstance(source, Mapping):
         return Opened(iter((source,)))
     response = _http_response(source)
@@ -70,7 +71,7 @@ def open_source(source: Any) -> Opened:
     if isinstance(source, io.TextIOBase) or _is_text_file(source):
         raise TypeError(_TEXT_MODE)
     if isinstance(source, io.IOBase):
-        return Opened(_read_file(source))
+        return Opened(read_file(source))
     _refuse_async(source)
     if isinstance(source, Iterable):
         from chunkfold._sdk_streams import unread_stream
@@ -82,7 +83,7 @@ def open_source(source: Any) -> Opened:
         pieces = _begun(source.__iter__)
         return Opened(pieces, _closer(source) or _closer(pieces))
     if callable(getattr(source, "read", None)):
-        return Opened(_read_file(source))
+        return Opened(read_file(source))
     if callable(source) and not isinstance(source, type):
         raise TypeError(f"cannot fold {described(source)}: call it and fold what it gives")
     raise TypeError(
@@ -233,18 +234,44 @@ def _closer(source: Any) -> Callable[[], Any] | None:
     return close if callable(close) else None
 
 
-def _read_file(file: Any) -> Iterator[bytes]:
-    """What a binary file has at hand at each read, so that a pipe is not waited for."""
+def read_file(file: Any) -> Iterator[bytes]:
+    """What a binary file has at hand at each read, so that a pipe is not waited for until it has more."""
     read = getattr(file, "read1", None) or file.read
     while True:
         data = read(_READ)
         if isinstance(data, str):
             raise _WrongUse(_TEXT_MODE)
-        if data is None:  # a non-blocking file with nothing to give yet
-            continue
         if not data:
-            return
+            raw = _not_blocking(file)
+            if raw is not None:
+                _await_data(raw)
+                data = raw.read(_READ)
+            if data is None:
+                continue
+            if not data:
+                return
         yield data
+
+
+def _not_blocking(file: Any) -> io.RawIOBase | None:
+    """
+    What is beneath *file* if that does not block: a pipe, mostly, that somebody else has made so.
+
+    Nothing to give yet and the end are the same to a buffered reader; beneath they are not.
+    """
+    raw = file.raw if isinstance(file, io.BufferedReader) else file
+    if not isinstance(raw, io.RawIOBase) or not hasattr(select, "poll"):
+        return None
+    try:
+        return None if os.get_blocking(raw.fileno()) else raw
+    except (OSError, ValueError):  # no file of the system, or closed
+        return None
+
+
+def _await_data(raw: io.RawIOBase) -> None:
+    poll = select.poll()
+    poll.register(raw.fileno(), select.POLLIN)
+    poll.poll()
 
 
 class _WrongUse(TypeError):
@@ -274,7 +301,7 @@ def _http_response(source: Any) -> Opened | None:
     if hasattr(getattr(source, "content", None), "iter_any"):  # aiohttp
         raise TypeError("this response is of an asynchronous client: use afold() or astream()")
     if callable(getattr(source, "read", None)):  # urllib.request
-        pieces = _decoded(_read_file(source), _header(headers, "content-encoding"))
+        pieces = _decoded(read_file(source), _header(headers, "content-encoding"))
         return Opened(pieces, _closer(source), **facts)
     return None
 

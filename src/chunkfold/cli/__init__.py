@@ -12,9 +12,10 @@ import contextlib
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
 
 from chunkfold import __version__
+from chunkfold._sources import read_file
 from chunkfold.errors import ChunkfoldError, LimitExceeded, UnknownDialect
 
 if TYPE_CHECKING:
@@ -177,9 +178,9 @@ def _open(name: str) -> _File:
 class _File:
     """A binary file and its size, if that is known."""
 
-    def __init__(self, file: object, size: int | None) -> None:
-        self.read: Callable[[int], bytes] = getattr(file, "read1", None) or file.read  # type: ignore[attr-defined]
-        self.close: Callable[[], None] = file.close  # type: ignore[attr-defined]
+    def __init__(self, file: BinaryIO, size: int | None) -> None:
+        self.pieces = read_file(file)
+        self.close = file.close
         self.size = size
 
 

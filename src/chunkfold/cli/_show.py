@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell", "was_unheard"]
 
-_READ = 64 << 10
 _LONG = 1 << 20
 # Diagnostics that explain why there is no text.
 _TOLD = frozenset({"dialect_mismatch", "held_too_much"})
@@ -75,7 +74,7 @@ class Show:
         has_progress = size > _LONG and sys.stderr.isatty() and not is_seen
         done = 0
         try:
-            while data := source.read(_READ):
+            for data in source.pieces:
                 yield data
                 done += len(data)
                 if has_progress:
