@@ -109,6 +109,56 @@ def test_an_interruption_in_an_observer_is_no_fault():
     assert events.response().ended == "cancelled"
 
 
+class Closing:
+    """Counts how often it is closed."""
+
+    def __init__(self, pieces):
+        self.pieces = iter(pieces)
+        self.closed = 0
+
+    def __iter__(self):
+        return self.pieces
+
+    def close(self):
+        self.closed += 1
+
+
+async def read_all(events):
+    async for _ in events:
+        pass
+
+
+async def read_one(events):
+    async for _ in events:
+        break
+    await events.aclose()
+
+
+WAYS = {
+    "stream, the end": (chunkfold.stream, list),
+    "stream, closed": (chunkfold.stream, lambda events: (next(events), events.close())),
+    "astream, the end": (chunkfold.astream, lambda events: asyncio.run(read_all(events))),
+    "astream, closed": (chunkfold.astream, lambda events: asyncio.run(read_one(events))),
+}
+
+
+@pytest.mark.parametrize(("door", "leave"), WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("name", ["on_tool_call", "on_done"])
+def test_an_observer_that_is_interrupted_at_the_end_leaves_nothing_open(door, leave, name):
+    """A call is told when it is complete, and many are at the end alone."""
+
+    def interrupting(news):
+        raise KeyboardInterrupt
+
+    source, heard = Closing([chunk(call(id="a", name="f", arguments="{}"))]), []
+    events = door(source, **observers(heard) | {name: interrupting})
+    with pytest.raises(KeyboardInterrupt):
+        leave(events)
+    assert source.closed == 1
+    assert events.response().ended is not None
+    assert [what for what, _ in heard if what == "on_done"] == (["on_done"] if name != "on_done" else [])
+
+
 def test_a_call_that_is_cut_is_told_with_its_status():
     heard = []
     list(chunkfold.stream(CHUNKS[:4], on_tool_call=heard.append))

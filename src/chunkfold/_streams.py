@@ -73,8 +73,10 @@ class _Events:
         except LimitExceeded as breach:
             self._over = True
             self._failure = breach
-            self._hear(list(breach.events))
-            self._done()
+            try:
+                self._hear(list(breach.events))
+            finally:
+                self._done()
         except BaseException:
             self._finish(cancelled=True)
             raise
@@ -94,15 +96,21 @@ class _Events:
         if error is None and not cancelled:
             self._intake.end()
         try:
-            reason = GeneratorExit() if cancelled else error
-            self._hear(self._folder.finish(reason))
+            self._hear(self._last_events(GeneratorExit() if cancelled else error))
+        finally:  # an observer may be interrupted
+            self._done()
+
+    def _last_events(self, reason: BaseException | StreamError | None) -> list[Event]:
+        """The events of the end, and what is to be raised behind them."""
+        try:
+            events = self._folder.finish(reason)
             self._failure = self._folder.objection
         except LimitExceeded as breach:
+            events = list(breach.events)
             self._failure = breach
-            self._hear(list(breach.events))
-        if isinstance(error, Exception):
-            self._failure = error
-        self._done()
+        if isinstance(reason, Exception):
+            self._failure = reason
+        return events
 
     def _hear(self, events: list[Event]) -> None:
         """Events have been folded: they wait for the caller, and observers hear of them at once."""
@@ -116,6 +124,13 @@ class _Events:
         forget(self)
         if self._observers is not None:
             self._observers.done(self._folder.snapshot())
+
+    def _leave(self) -> None:
+        """The caller wants no more."""
+        if not self._over:
+            self._finish(cancelled=True)
+            self._waiting.clear()
+            self._failure = None
 
     def _fail(self, body: bytes) -> None:
         """The server answered with an error instead of a stream."""
@@ -161,33 +176,30 @@ class Stream(_Events):
 
     def _read(self) -> Event | None:
         """Read one piece; its event, if it is a plain one, else its events wait."""
-        if self._opened.is_failure:
-            self._fail(body_of(self._opened.pieces))
-            close_quietly(self._opened)
-            return None
         try:
-            piece = self._next_piece()
-        except StopIteration:
-            self._finish()
-            close_quietly(self._opened)
-        except _WrongUse:
-            self.close()
-            raise
-        except Exception as error:  # noqa: BLE001 - raised again when the last events are out
-            self._finish(error)
-            close_quietly(self._opened)
-        except BaseException:
-            self.close()
-            raise
-        else:
+            if self._opened.is_failure:
+                self._fail(body_of(self._opened.pieces))
+                return None
             try:
+                piece = self._next_piece()
+            except StopIteration:
+                self._finish()
+            except _WrongUse:
+                self.close()
+                raise
+            except Exception as error:  # noqa: BLE001 - raised again when the last events are out
+                self._finish(error)
+            except BaseException:
+                self.close()
+                raise
+            else:
                 event = self._feed(piece)
                 if not self._over and self._may_express():
                     self._express = self._folder.express(self._opened.pieces)
                 return event
-            finally:
-                if self._over:
-                    close_quietly(self._opened)
+        finally:
+            if self._over:
+                close_quietly(self._opened)
         return None
 
     def _next_piece(self) -> Any:
@@ -217,11 +229,10 @@ class Stream(_Events):
 
     def close(self) -> None:
         """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
-        if not self._over:
-            self._finish(cancelled=True)
-            self._waiting.clear()
-            self._failure = None
-        close_quietly(self._opened)
+        try:
+            self._leave()
+        finally:
+            close_quietly(self._opened)
 
     def __enter__(self) -> Self:
         return self
@@ -262,31 +273,27 @@ class AsyncStream(_Events):
 
     async def _read(self) -> Event | None:
         """Read one piece; its event, if it is a plain one, else its events wait."""
-        if self._opened.is_failure:
-            self._fail(await body_of_async(self._opened.pieces))
-            await aclose_quietly(self._opened)
-            return None
         try:
-            piece = await next_of(self._opened.pieces)
-        except (StopIteration, StopAsyncIteration):
-            self._finish()
-            await aclose_quietly(self._opened)
-        except _WrongUse:
-            await self.aclose()
-            raise
-        except Exception as error:  # noqa: BLE001 - raised again when the last events are out
-            self._finish(error)
-            await aclose_quietly(self._opened)
-        except BaseException:
-            self._finish(cancelled=True)
-            await aclose_quietly(self._opened)
-            raise
-        else:
+            if self._opened.is_failure:
+                self._fail(await body_of_async(self._opened.pieces))
+                return None
             try:
+                piece = await next_of(self._opened.pieces)
+            except (StopIteration, StopAsyncIteration):
+                self._finish()
+            except _WrongUse:
+                self._leave()
+                raise
+            except Exception as error:  # noqa: BLE001 - raised again when the last events are out
+                self._finish(error)
+            except BaseException:
+                self._finish(cancelled=True)
+                raise
+            else:
                 return self._feed(piece)
-            finally:
-                if self._over:
-                    await aclose_quietly(self._opened)
+        finally:
+            if self._over:
+                await aclose_quietly(self._opened)
         return None
 
     def text(self) -> AsyncIterator[str]:
@@ -295,11 +302,10 @@ class AsyncStream(_Events):
 
     async def aclose(self) -> None:
         """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
-        if not self._over:
-            self._finish(cancelled=True)
-            self._waiting.clear()
-            self._failure = None
-        await aclose_quietly(self._opened)
+        try:
+            self._leave()
+        finally:
+            await aclose_quietly(self._opened)
 
     async def __aenter__(self) -> Self:
         return self
