@@ -155,6 +155,62 @@ def test_a_pipe_that_does_not_block_is_waited_for(door, buffering):
         thread.join()
 
 
+LONG = [chat({"content": "x" * 200_000}), *FRAMES[2:]]
+
+
+@pytest.mark.parametrize("door", [afold, adrained])
+def test_a_reader_of_asyncio_is_read_whatever_the_length_of_its_lines(door):
+    """To iterate over one raises on a line of more than 64 KiB, which a picture or a long call is."""
+
+    async def read():
+        reader = asyncio.StreamReader()
+        for frame in LONG:
+            reader.feed_data(frame)
+        reader.feed_eof()
+        return await door(reader)
+
+    response = run(read())
+    assert (len(response.text), response.ended, response.error) == (200_000, "clean", None)
+
+
+def test_what_a_reader_of_asyncio_has_is_not_held_back_until_a_line_is_whole():
+    """Gemini's array in pieces needs no line ends."""
+
+    async def read():
+        reader = asyncio.StreamReader()
+        reader.feed_data(b'[{"candidates":[{"content":{"parts":[{"text":"hel"}],"role":"model"}}]},')
+        async with astream(reader) as events:
+            return await anext(events.text())
+
+    assert run(asyncio.wait_for(read(), 10)) == "hel"
+
+
+class AsyncFile:
+    """As aiofiles and trio open them."""
+
+    def __init__(self, data):
+        self.file = io.BytesIO(data) if isinstance(data, bytes) else io.StringIO(data)
+        self.closed = False
+
+    def __aiter__(self):
+        raise AssertionError("that gives lines")
+
+    async def read(self, size=-1):
+        return self.file.read(size)
+
+    async def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("door", [afold, adrained])
+def test_an_open_asynchronous_file_is_read_and_left_to_its_owner(door):
+    file = AsyncFile(BODY)
+    assert_hello(run(door(file)))
+    assert not file.closed
+    with pytest.raises(TypeError, match="text mode"):
+        run(door(AsyncFile(BODY.decode())))
+
+
 @sync_doors
 @pytest.mark.parametrize("timeout", [5, 0], ids=["with a timeout", "not blocking"])
 def test_the_file_of_a_socket_is_read_to_its_end(door, timeout):

@@ -7,9 +7,9 @@ These are known by their shape: nothing is imported for them. What cannot be mea
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
-import select
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -98,6 +98,8 @@ def open_async_source(source: Any) -> Opened:
     response = _async_http_response(source)
     if response is not None:
         return response
+    if _is_async_file(source):
+        return Opened(_AsyncFile(source))
     if isinstance(source, AsyncIterable):
         from chunkfold._sdk_streams import unread_stream
 
@@ -186,6 +188,34 @@ class _AsyncLines:
             await close()
 
 
+def _is_async_file(source: Any) -> bool:
+    """True for the readers of asyncio and aiohttp, and for what aiofiles and trio open."""
+    return inspect.iscoroutinefunction(getattr(source, "read", None))
+
+
+class _AsyncFile:
+    """
+    As `read_file`. To iterate over one gives lines, for which asyncio has a limit of 64 KiB.
+
+    It is left open to its owner, as other files are.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data = await self._file.read(_READ)
+        if isinstance(data, str):
+            raise _WrongUse(_TEXT_MODE)
+        if not data:
+            raise StopAsyncIteration
+        piece: bytes = data
+        return piece
+
+
 class LineWatch:
     """Notices an iterator of lines whose ends were stripped."""
 
@@ -260,15 +290,17 @@ def _not_blocking(file: Any) -> io.RawIOBase | None:
     Nothing to give yet and the end are the same to a buffered reader; beneath they are not.
     """
     raw = file.raw if isinstance(file, io.BufferedReader) else file
-    if not isinstance(raw, io.RawIOBase) or not hasattr(select, "poll"):
+    if not isinstance(raw, io.RawIOBase):
         return None
     try:
         return None if os.get_blocking(raw.fileno()) else raw
-    except (OSError, ValueError):  # no file of the system, or closed
+    except (OSError, ValueError, AttributeError):  # no file of the system, or closed; Windows before Python 3.12
         return None
 
 
 def _await_data(raw: io.RawIOBase) -> None:
+    import select
+
     poll = select.poll()
     poll.register(raw.fileno(), select.POLLIN)
     poll.poll()
