@@ -71,7 +71,7 @@ class Source:
         self._clock = clock
         self._steps = iter(list(steps))
         self._timeout: float | None = None
-        self.closed = False
+        self.closed = 0
 
     def settimeout(self, seconds: float) -> None:
         self._timeout = seconds
@@ -93,7 +93,7 @@ class Source:
         raise StopIteration
 
     def close(self) -> None:
-        self.closed = True
+        self.closed += 1
 
 
 class AsyncSource:
@@ -102,7 +102,7 @@ class AsyncSource:
     def __init__(self, clock: FakeClock, steps: Iterable[Any]) -> None:
         self._clock = clock
         self._steps = iter(list(steps))
-        self.closed = False
+        self.closed = 0
 
     def __aiter__(self) -> Any:
         return self
@@ -118,7 +118,7 @@ class AsyncSource:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        self.closed = True
+        self.closed += 1
 
 
 class Refusal:
@@ -128,7 +128,7 @@ class Refusal:
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
         self._body = json.dumps(body).encode() if body is not None else b""
-        self.closed = False
+        self.closed = 0
 
     def settimeout(self, seconds: float) -> None:
         pass
@@ -138,7 +138,7 @@ class Refusal:
         return body
 
     def close(self) -> None:
-        self.closed = True
+        self.closed += 1
 
 
 class AsyncRefusal(Refusal):

@@ -19,6 +19,7 @@ from chunkfold.errors import (
     FallbackFailed,
     FirstOutputTimeout,
     IdleTimeout,
+    IncompleteResponse,
     LimitExceeded,
     PolicyError,
     TimeoutUnsupported,
@@ -101,6 +102,38 @@ def test_leaving_the_with_block_closes_the_source():
     done = stream.response()
     stream.close()
     assert stream.response() is done
+
+
+def test_every_source_is_closed_once():
+    """A client that gives a connection back at each closing would lend it to two others."""
+    for plans in ([ANSWER], [[OSError("reset")], ANSWER], [[*ANSWER[:2], 5]]):
+        for options in ({}, {"timeouts": Timeouts(idle=1)}):
+            stream, server, _ = make(*plans, **options)
+            with contextlib.suppress(Exception):
+                list(stream)
+            stream.close()
+            assert [source.closed for source in server.opened] == [1] * len(plans)
+
+            async def read(plans=plans, options=options):
+                stream, server, _ = amake(*plans, **options)
+                async with stream:
+                    with contextlib.suppress(Exception):
+                        async for _ in stream:
+                            pass
+                return [source.closed for source in server.opened]
+
+            assert asyncio.run(read()) == [1] * len(plans)
+
+
+def test_one_that_is_left_before_it_began_is_not_taken_for_a_whole_answer():
+    for make_one in (make, amake):
+        stream, server, _ = make_one(ANSWER)
+        asyncio.run(stream.aclose()) if make_one is amake else stream.close()
+        response = stream.response()
+        assert (response.text, response.ended, response.truncated) == ("", "cancelled", True)
+        assert server.opened == []
+        with pytest.raises(IncompleteResponse):
+            response.raise_if_incomplete()
 
 
 def test_one_that_is_collected_closes_its_source():

@@ -527,7 +527,7 @@ class Course:
     def _finish(self, stands: Try | None, *, cancelled: bool = False) -> None:
         """The stream is over, and this attempt is what it has given."""
         if stands is None:
-            response = Response(ended="cancelled" if cancelled else "eof", truncated=not cancelled)
+            response = Response(ended="cancelled" if cancelled else "eof", truncated=True)
         else:
             response = stands.folder.snapshot()
             if cancelled and stands.attempt.error is not None:

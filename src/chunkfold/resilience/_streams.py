@@ -197,6 +197,8 @@ class _Resilient:
         self._course = course
         self._clock = course.clock
         self._opened: Opened | None = None
+        # How to close what is read, and to leave what opened it.
+        self._ways_out: tuple[Callable[[], Any] | None, ...] = ()
 
     def response(self) -> Response:
         """The response so far, complete once the stream is over. It never waits."""
@@ -214,6 +216,11 @@ class _Resilient:
     def _refuse_taking_back(self) -> None:
         if self._course.may_reset:
             raise ValueError("text() cannot take back what it gave: with after_output iterate over the events")
+
+    def _closings(self, close_pieces: Callable[[], Any] | None) -> list[Callable[[], Any]]:
+        """What to call when a source is done with, in order, each once: the pieces may be the source itself."""
+        ways, self._ways_out = (close_pieces, *self._ways_out), ()
+        return [way for at, way in enumerate(ways) if way is not None and way not in ways[:at]]
 
     def _pieces(self) -> Any:
         assert self._opened is not None  # noqa: S101 - nothing is read before it is opened
@@ -307,8 +314,7 @@ class ResilientStream(_Resilient):
             source, leave = error, None
         try:
             self._opened = opened = open_source(source)
-            if leave is not None:
-                opened.close = _both(opened.close, leave)
+            self._ways_out = (opened.close, leave)
             if self._course.is_timed:
                 self._timeout = read_timeout(source)
         except (TypeError, OSError) as error:
@@ -328,10 +334,9 @@ class ResilientStream(_Resilient):
         timeout, self._timeout = self._timeout, None
         if opened is not None:
             # The response is complete: what closing raises helps nobody.
-            for close in (getattr(opened.pieces, "close", None), opened.close):
-                if close is not None:
-                    with contextlib.suppress(Exception):
-                        close()
+            for close in self._closings(getattr(opened.pieces, "close", None)):
+                with contextlib.suppress(Exception):
+                    close()
         if timeout is not None:
             timeout.release()
 
@@ -456,8 +461,7 @@ class AsyncResilientStream(_Resilient):
             return Failed(error)
         try:
             self._opened = opened = open_async_source(source)
-            if leave:
-                opened.close = _both_async(opened.close, leave[0])
+            self._ways_out = (opened.close, *leave)
             if self._course.is_timed and not hasattr(opened.pieces, "__anext__") and not never_waits(source):
                 kind = type(source).__name__
                 raise TimeoutUnsupported(f"a {kind}", "it blocks the event loop; give an asynchronous source")
@@ -478,10 +482,9 @@ class AsyncResilientStream(_Resilient):
         opened, self._opened = self._opened, None
         if opened is not None:
             pieces = opened.pieces
-            for close in (lambda: self._unwind(pieces), getattr(pieces, "aclose", None), opened.close):
-                if close is not None:
-                    with contextlib.suppress(Exception):
-                        await self._clock.closing(close)
+            for close in (lambda: self._unwind(pieces), *self._closings(getattr(pieces, "aclose", None))):
+                with contextlib.suppress(Exception):
+                    await self._clock.closing(close)
 
     async def _unwind(self, pieces: Any) -> None:
         """
@@ -553,31 +556,6 @@ def _is_manager(source: Any, enter: str, iterate: str) -> bool:
 def _is_answer(error: Exception) -> bool:
     """True if what was raised is the answer itself: `urllib.request` raises those of 400 and over."""
     return isinstance(getattr(error, "status", None), int) and callable(getattr(error, "read", None))
-
-
-def _both(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable[[], Any]:
-    """Close what is read, then leave what opened it."""
-
-    def both() -> None:
-        try:
-            if close is not None:
-                close()
-        finally:
-            leave()
-
-    return both
-
-
-def _both_async(close: Callable[[], Any] | None, leave: Callable[[], Any]) -> Callable[[], Any]:
-    async def both() -> None:
-        try:
-            waiting: Any = close() if close is not None else None
-            if hasattr(waiting, "__await__"):
-                await waiting
-        finally:
-            await leave()
-
-    return both
 
 
 def _leaving(leave: Callable[..., Any]) -> Callable[[], Any]:
