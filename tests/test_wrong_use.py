@@ -95,6 +95,15 @@ def test_nothing_may_be_fed_to_any_stream():
     assert chunkfold.fold([b"", PAYLOAD, b""]) == chunkfold.fold(PAYLOAD)
 
 
+@pytest.mark.parametrize("error", ["timed out", 5, OSError, True])
+def test_a_folder_is_closed_with_what_was_raised(error):
+    """Anything else would pass for an ordinary end."""
+    folder = chunkfold.Folder()
+    with pytest.raises(TypeError, match="exception that ended the input"):
+        folder.close(error)
+    assert folder.close(OSError("reset")).ended == "error"
+
+
 @pytest.mark.parametrize("given", [None, "bytes", 5, {}, [], io.BytesIO()])
 def test_a_folder_is_restored_from_bytes(given):
     with refused(TypeError, f"restore() takes the bytes that save() gave, not {described(given)}"):

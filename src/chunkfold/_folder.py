@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -264,6 +265,7 @@ class Folder:
         or a KeyboardInterrupt, CancelledError or GeneratorExit (`ended="cancelled"`).
 
         Raises:
+            TypeError: If *error* is none of these.
             LimitExceeded: If what was pending passes a limit.
             PolicyError: If the policy calls something that was found an error; it has the whole response.
         """
@@ -274,6 +276,8 @@ class Folder:
         """As `close`, for who wants the last events; `close` then gives the response."""
         if self._response is not None:
             return []
+        if not isinstance(error, (BaseException, StreamError, NoneType)):
+            raise TypeError(f"close() takes the exception that ended the input, not {described(error)}")
         cancelled = isinstance(error, BaseException) and not isinstance(error, Exception)
         told = transport_error(error) if isinstance(error, Exception) else error
         try:
