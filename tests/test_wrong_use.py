@@ -95,12 +95,12 @@ def test_nothing_may_be_fed_to_any_stream():
     assert chunkfold.fold([b"", PAYLOAD, b""]) == chunkfold.fold(PAYLOAD)
 
 
-@pytest.mark.parametrize("error", ["timed out", 5, OSError, True])
-def test_a_folder_is_closed_with_what_was_raised(error):
+@pytest.mark.parametrize("given", ["timed out", 5, OSError, True])
+def test_a_folder_is_closed_with_what_was_raised(given):
     """Anything else would pass for an ordinary end."""
-    folder = chunkfold.Folder()
-    with pytest.raises(TypeError, match="exception that ended the input"):
-        folder.close(error)
+    folder = Folder()
+    with refused(TypeError, f"close() takes the exception that ended the input, not {described(given)}"):
+        folder.close(given)
     assert folder.close(OSError("reset")).ended == "error"
 
 
