@@ -616,6 +616,22 @@ def test_responses_of_urllib3_and_of_requests_while_streaming(door, chunked):
     assert response.closed == 1
 
 
+@sync_doors
+def test_a_response_of_urllib3_that_was_read_whole(door):
+    """Which it is unless `preload_content=False` was asked for."""
+    response = Raw([], chunked=False)
+    response._body = BODY
+    assert_hello(door(response))
+    assert response.closed == 1
+
+
+@async_doors
+def test_a_response_of_aiohttp_that_was_read_whole(door):
+    response = Aiohttp(200, {}, [])
+    response._body = BODY
+    assert_hello(door(lambda: response))
+
+
 @async_doors
 @pytest.mark.parametrize("make", [AsyncHttpx, Aiohttp], ids=["httpx", "aiohttp"])
 def test_responses_of_async_clients_by_shape(door, make):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -83,6 +87,34 @@ def test_a_function_is_to_be_called_first(source):
     for door in (chunkfold.fold, chunkfold.stream, chunkfold.astream):
         with refused(TypeError, "call it"):
             door(source)
+
+
+@contextlib.contextmanager
+def opening():
+    yield BODY
+
+
+@contextlib.asynccontextmanager
+async def async_opening():
+    yield BODY
+
+
+def test_what_is_to_be_entered_is_to_be_entered_first():
+    """`client.stream(...)` of httpx, which can be called too, but not to that end."""
+    for door in (chunkfold.fold, chunkfold.stream, chunkfold.astream):
+        with refused(TypeError, "enter it with 'with'"):
+            door(opening())
+        with refused(TypeError, "enter it with 'async with'"):
+            door(async_opening())
+
+
+def test_what_has_a_file_to_read_from_says_so():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, refused(TypeError, ".makefile('rb')"):
+        chunkfold.fold(ours)
+    started = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    with started, refused(TypeError, ".stdout"):
+        chunkfold.fold(started)
 
 
 def test_nothing_may_be_fed_to_any_stream():

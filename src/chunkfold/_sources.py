@@ -18,9 +18,10 @@ from chunkfold._wording import described
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LineWatch", "Opened", "lines", "open_async_source", "open_source", "read_file"]
+__all__ = ["LineWatch", "Opened", "body_at_hand", "lines", "open_async_source", "open_source", "read_file"]
 
 _READ = 64 << 10
+_TAKEN = "give bytes, a path, a binary file, a response, or an iterable of these"
 _TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
 
 
@@ -84,11 +85,21 @@ def open_source(source: Any) -> Opened:
         return Opened(pieces, _closer(source) or _closer(pieces))
     if callable(getattr(source, "read", None)):
         return Opened(read_file(source))
-    if callable(source) and not isinstance(source, type):
-        raise TypeError(f"cannot fold {described(source)}: call it and fold what it gives")
-    raise TypeError(
-        f"cannot fold {described(source)}: give bytes, a path, a binary file, a response, or an iterable of these"
-    )
+    raise TypeError(f"cannot fold {described(source)}: {_remedy(source)}")
+
+
+def _remedy(source: Any) -> str:
+    """What to do with what cannot be read itself."""
+    if isinstance(source, type):
+        return _TAKEN
+    if hasattr(source, "makefile"):
+        return "give its .makefile('rb')"
+    if hasattr(source, "stdout"):
+        return "give its .stdout"
+    for enter, word in (("__enter__", "with"), ("__aenter__", "async with")):  # client.stream(...) of httpx
+        if hasattr(source, enter):
+            return f"enter it with '{word}' and fold what that gives"
+    return "call it and fold what it gives" if callable(source) else _TAKEN
 
 
 def open_async_source(source: Any) -> Opened:
@@ -328,6 +339,9 @@ def _http_response(source: Any) -> Opened | None:
         return Opened(_begun(source.iter_bytes), _closer(source), **facts)
     if callable(getattr(source, "iter_content", None)):  # requests
         return Opened(_requests_pieces(source), _closer(source), **facts)
+    body = body_at_hand(source)
+    if body is not None:
+        return Opened(iter((body,)), _closer(source), **facts)
     if callable(getattr(source, "stream", None)):  # urllib3
         return Opened(_urllib3_pieces(source), _closer(source), **facts)
     if hasattr(getattr(source, "content", None), "iter_any"):  # aiohttp
@@ -352,7 +366,22 @@ def _async_http_response(source: Any) -> Opened | None:
     content: Any = getattr(source, "content", None)
     status = getattr(source, "status", None)
     if isinstance(status, int) and hasattr(content, "iter_any"):
+        body = body_at_hand(source)
+        if body is not None:
+            return Opened(iter((body,)), _closer(source), status=status, retry_after=retry_after)
         return Opened(_begun(content.iter_any), _closer(source), status=status, retry_after=retry_after)
+    return None
+
+
+def body_at_hand(source: Any) -> bytes | None:
+    """
+    The body of a response that was read before, where the client keeps it: httpx and requests under the first name,
+    urllib3, which reads all unless told otherwise, and aiohttp under the second.
+    """
+    for name in ("_content", "_body"):
+        body = getattr(source, name, None)
+        if isinstance(body, bytes):
+            return body
     return None
 
 

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chunkfold._sources import body_at_hand
 from chunkfold.errors import TimeoutUnsupported
 
 __all__ = ["ReadTimeout", "never_waits", "read_timeout"]
@@ -76,7 +77,7 @@ def never_waits(source: Any) -> bool:
         return True
     if isinstance(source, (str, os.PathLike)):
         return stat.S_ISREG(os.stat(source).st_mode)  # noqa: PTH116 - a str is a path here
-    if hasattr(source, "_content") and isinstance(source._content, bytes):  # httpx and requests, once read
+    if body_at_hand(source) is not None:
         return True
     if isinstance(source, io.IOBase):
         try:
