@@ -276,6 +276,8 @@ def test_the_resilient_doors_take_what_opens_a_source(open_stream):
     ):
         with refused(TypeError, f"{name} must be a {wanted} or None, not an int"):
             open_stream(lambda: BODY, **{name: 5})
+    with refused(TypeError, "resume must be a function that opens a fresh source, not an int"):
+        open_stream(lambda: BODY, resume=5)
 
 
 # What an error says

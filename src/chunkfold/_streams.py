@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chunkfold.response import Response, StreamError
     from chunkfold.timing import Timer, Timing
 
-__all__ = ["AnswerText", "AsyncStream", "Stream"]
+__all__ = ["AnswerText", "AsyncStream", "AsyncText", "Stream"]
 
 
 class _Events:
@@ -298,7 +298,7 @@ class AsyncStream(_Events):
 
     def text(self) -> AsyncIterator[str]:
         """The answer text alone, piece by piece: what `response().text` will be."""
-        return _AsyncText(self)
+        return AsyncText(self)
 
     async def aclose(self) -> None:
         """Close the source; finalise the response as `cancelled` if it had not ended. Doing it again does nothing."""
@@ -338,10 +338,10 @@ class AnswerText:
         return isinstance(event, TextDelta) and event.choice == 0 and event.index not in self._others
 
 
-class _AsyncText:
+class AsyncText:
     """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
 
-    def __init__(self, events: AsyncStream) -> None:
+    def __init__(self, events: AsyncIterator[Event]) -> None:
         self._events = events
         self._is_text = AnswerText()
 

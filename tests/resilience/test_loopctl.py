@@ -501,10 +501,25 @@ def test_l43_retry_after_is_seconds_or_a_date(said, seconds):
         (RateLimitRetry, {"default": 0}), (RateLimitRetry, {"default": 9, "cap": 3}),
         (RateLimitRetry, {"times": 2, "escalate_after": 3}), (RateLimitRetry, {"jitter": -1}),
         (TokenBucket, {"per_minute": 0}), (RateLimiter, {"requests": -1}), (RateLimiter, {"tokens": 0}),
+        (RateLimiter, {"max_wait": -1}), (RateLimiter, {"max_wait": math.nan}),
     ],
 )  # fmt: skip
 def test_l44_a_setting_that_makes_no_sense_is_refused_where_it_is_made_and_not_replaced(make, wrong):
     with pytest.raises(ValueError, match=next(reversed(wrong))):
+        make(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong"),
+    [
+        (Timeouts, {"first": "5"}), (Timeouts, {"idle": True}), (Retry, {"times": 1.5}), (Retry, {"times": "3"}),
+        (Retry, {"times": None}), (Retry, {"base": "1"}), (Retry, {"jitter": None}), (Retry, {"is_worth": 5}),
+        (RateLimitRetry, {"times": True}), (RateLimitRetry, {"escalate_after": 1.0}), (RateLimitRetry, {"cap": "60"}),
+        (Fallback, {"connect": b"data: ..."}),
+    ],
+)  # fmt: skip
+def test_l44_so_is_one_of_another_type_though_it_would_be_needed_only_when_something_fails(make, wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong)) + " must be"):
         make(**wrong)
 
 

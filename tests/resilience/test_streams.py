@@ -164,6 +164,12 @@ def test_text_cannot_be_taken_back():
     asyncio.run(main())
 
 
+def test_leaving_the_text_of_a_task_leaves_nothing_to_be_collected():
+    """Trio warns of an asynchronous generator that was not run to its end."""
+    events, _, _ = amake(ANSWER)
+    assert not hasattr(events.text(), "ag_frame")
+
+
 def test_a_wrong_dialect_is_told_at_once_also_that_of_a_fallback():
     with pytest.raises(UnknownDialect):
         resilience.stream(list, "nonsense")

@@ -225,7 +225,7 @@ class RateLimiter:
         clock: The time; for tests.
 
     Raises:
-        ValueError: If a number is not above 0.
+        ValueError: If a rate is not above 0, or `max_wait` is below.
     """
 
     def __init__(
@@ -240,6 +240,8 @@ class RateLimiter:
         for name, rate in (("requests", requests), ("tokens", tokens)):
             if rate is not None and not 0 < rate < math.inf:
                 raise ValueError(f"{name} must be above 0, or None for no limit: {rate!r}")
+        if max_wait is not None and not max_wait >= 0:
+            raise ValueError(f"max_wait must not be negative: {max_wait!r}")
         self._rates = (requests, tokens)
         self._max_wait = max_wait
         self._or_go_ahead = or_go_ahead

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from chunkfold._value import Value
+from chunkfold._wording import described, observer
 from chunkfold.resilience._rate_limits import RateLimit
 from chunkfold.response import Response, StreamError
 
-__all__ = ["Attempt", "AttemptKind", "Fallback", "RateLimitRetry", "Retry", "Timeouts"]
+__all__ = ["Attempt", "AttemptKind", "Fallback", "RateLimitRetry", "Retry", "Timeouts", "fallbacks", "opener"]
 
 AttemptKind: TypeAlias = Literal["stream", "fallback", "resume"]
 
@@ -26,6 +27,7 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
 
     Raises:
         ValueError: If a number is not above 0, or `total` is smaller than `first`.
+        TypeError: If it is no number.
     """
 
     first: float | None = None
@@ -38,6 +40,7 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             seconds = getattr(self, name)
+            _check_number(name, seconds, or_none=True)
             if seconds is not None and not (0 < seconds < math.inf):
                 raise ValueError(f"{name} must be a number of seconds above 0, or None: {seconds!r}")
         if self.total is not None and self.first is not None and self.total < self.first:
@@ -57,6 +60,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     Raises:
         ValueError: If a number makes no sense.
+        TypeError: If a field is of another type.
     """
 
     times: int = 3
@@ -75,6 +79,10 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """Asked first whether an error is worth another attempt; `None` from it means: decide as usual."""
 
     def __post_init__(self) -> None:
+        _check_whole("times", self.times)
+        for name in ("base", "cap", "jitter"):
+            _check_number(name, getattr(self, name))
+        observer("is_worth", self.is_worth)
         _check(self.times >= 0, "times must not be negative")
         _check(0 < self.base < math.inf, "base must be above 0")
         _check(self.base <= self.cap < math.inf, "cap must not be smaller than base")
@@ -92,6 +100,7 @@ class RateLimitRetry(msgspec.Struct, frozen=True, kw_only=True):
 
     Raises:
         ValueError: If a number makes no sense.
+        TypeError: If a field is of another type.
     """
 
     times: int = 5
@@ -108,12 +117,17 @@ class RateLimitRetry(msgspec.Struct, frozen=True, kw_only=True):
     """The wait is made up to this part longer, so that not all come back at once. Never shorter than was asked."""
 
     def __post_init__(self) -> None:
+        _check_whole("times", self.times)
+        _check_whole("escalate_after", self.escalate_after, or_none=True)
+        for name in ("default", "cap", "jitter"):
+            _check_number(name, getattr(self, name))
         _check(self.times >= 0, "times must not be negative")
         _check(self.default > 0, "default must be above 0")
         _check(self.default <= self.cap < math.inf, "cap must not be smaller than default")
         _check(0 <= self.jitter <= 1, "jitter must be from 0 to 1")
         if self.escalate_after is not None:
-            _check(0 <= self.escalate_after <= self.times, "escalate_after must be from 0 to times")
+            told = f"escalate_after ({self.escalate_after}) must be from 0 to times ({self.times}), or None for never"
+            _check(0 <= self.escalate_after <= self.times, told)
 
     def wait(self, hits: int, asked: float | None, chance: float) -> float:
         """Seconds to wait after so many refusals, where the server *asked* for so many."""
@@ -123,7 +137,12 @@ class RateLimitRetry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fallback(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, once, when the stream has failed for good: a request without streaming, or another model."""
+    """
+    What is asked, once, when the stream has failed for good: a request without streaming, or another model.
+
+    Raises:
+        TypeError: If `connect` cannot be called.
+    """
 
     connect: Callable[[], Any]
     """As for the stream. A complete, not streamed body is a stream of one."""
@@ -132,6 +151,9 @@ class Fallback(msgspec.Struct, frozen=True, kw_only=True):
     dialect: str = "auto"
     limiter_key: str | None = None
     """Its key at the limiter; `None`: that of the stream."""
+
+    def __post_init__(self) -> None:
+        opener("connect", self.connect)
 
 
 class Attempt(Value, frozen=True):
@@ -181,9 +203,30 @@ def fallbacks(given: Any) -> tuple[Fallback, ...]:
         return (Fallback(connect=given),)
     if isinstance(given, Iterable):
         return tuple(one for item in given for one in fallbacks(item))
-    raise TypeError(f"a fallback is a callable or a Fallback, not a {type(given).__name__}")
+    raise TypeError(f"a fallback is a callable or a Fallback, not {described(given)}")
+
+
+def opener(name: str, given: Any) -> None:
+    """
+    See that *given* can be called to open a source.
+
+    Raises:
+        TypeError: If it cannot.
+    """
+    if not callable(given):
+        raise TypeError(f"{name} must be a function that opens a fresh source, not {described(given)}")
 
 
 def _check(holds: bool, complaint: str) -> None:
     if not holds:
         raise ValueError(complaint)
+
+
+def _check_number(name: str, given: Any, *, or_none: bool = False) -> None:
+    if isinstance(given, bool) or (not isinstance(given, (int, float)) and not (or_none and given is None)):
+        raise TypeError(f"{name} must be a number{' or None' if or_none else ''}, not {described(given)}")
+
+
+def _check_whole(name: str, given: Any, *, or_none: bool = False) -> None:
+    if type(given) is not int and not (or_none and given is None):
+        raise TypeError(f"{name} must be a whole number{' or None' if or_none else ''}, not {described(given)}")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 from chunkfold._intake import next_of
 from chunkfold._observers import NAMES, Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
-from chunkfold._streams import AnswerText
-from chunkfold._wording import checked, described, observer
+from chunkfold._streams import AnswerText, AsyncText
+from chunkfold._wording import checked, observer
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._failures import headers_of
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
-from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks
+from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def stream(
 
     Raises:
         UnknownDialect: If no dialect has that name.
-        TypeError: If a fallback is none.
+        TypeError: If an argument is of another type.
     """
     course = _course(locals())
     return ResilientStream(course)
@@ -163,8 +163,9 @@ _OPTIONS = ("split_think_tags", "cumulative_deltas", "limits", "policy", "live_a
 
 def _course(given: dict[str, Any]) -> Course:
     """The course that the arguments of `stream` and `astream` ask for."""
-    if not callable(given["connect"]):
-        raise TypeError(f"connect must be a function that opens a fresh source, not {described(given['connect'])}")
+    opener("connect", given["connect"])
+    if given["resume"] is not None:
+        opener("resume", given["resume"])
     for name, kind in _SETTINGS.items():
         if given[name] is not None:
             checked(kind, given[name], name, f"a resilience.{kind.__name__}")
@@ -501,13 +502,10 @@ class AsyncResilientStream(_Resilient):
             except (Overdue, StopAsyncIteration):
                 return
 
-    async def text(self) -> AsyncIterator[str]:
+    def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
         self._refuse_taking_back()
-        is_text = AnswerText()
-        async for event in self:
-            if is_text.has(event):
-                yield event.text  # type: ignore[union-attr]
+        return AsyncText(self)
 
     async def aclose(self) -> None:
         """Close the source; the response is final, `cancelled` if it had not ended. Doing it again does nothing."""
