@@ -74,7 +74,7 @@ def test_a_bare_break_leaves_the_stream_open_to_be_continued():
     assert events.response().text == "abcdef"
 
 
-@pytest.mark.parametrize("door", ["stream", "astream", "wrap"])
+@pytest.mark.parametrize("door", ["stream", "astream", "wrap", "resilience.stream", "resilience.astream"])
 def test_interpreter_exit_finalises_once(door):
     """The response of a stream that is still open when the interpreter exits goes to `on_done`."""
     run = subprocess.run(
@@ -83,12 +83,13 @@ def test_interpreter_exit_finalises_once(door):
     assert run.stderr == b""
     lines = run.stdout.decode().splitlines()
     assert [json.loads(line) for line in lines if line.startswith("{")] == [{"text": "ab", "ended": "cancelled"}]
-    assert lines.count("closed") == (0 if door == "astream" else 1)
+    assert lines.count("closed") == (0 if "astream" in door else 1)
 
 
 EXIT = """
 import asyncio, json, sys
 import chunkfold
+from chunkfold import resilience
 
 def chunks():
     try:
@@ -116,8 +117,11 @@ if door == "stream":
 elif door == "wrap":
     kept, fold = chunkfold.wrap(chunks(), on_done=done)
     next(kept), next(kept)
+elif door == "resilience.stream":
+    kept = resilience.stream(chunks, on_done=done)
+    take(kept)
 else:
-    kept = chunkfold.astream(achunks(), on_done=done)
+    kept = chunkfold.astream(achunks(), on_done=done) if door == "astream" else resilience.astream(achunks, on_done=done)
     async def main():
         async for event in kept:
             if getattr(event, "text", "") == "b":

@@ -219,6 +219,16 @@ def test_a_stream_that_is_dropped_open_warns():
     asyncio.run(main())
 
 
+def test_one_that_is_dropped_before_it_began_is_done_without_a_warning(recwarn):
+    done = []
+    for make_one in (make, amake):
+        events, _, _ = make_one(ANSWER, on_done=done.append)
+        del events
+        gc.collect()
+    assert [response.ended for response in done] == ["cancelled", "cancelled"]
+    assert not recwarn
+
+
 def test_no_timeout_holds_while_the_caller_has_the_stream_in_hand():
     """With the real clock: a step that took its time before does not end one that is within its own."""
 

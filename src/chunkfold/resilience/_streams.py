@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
+from chunkfold._at_exit import remember
 from chunkfold._intake import next_of
 from chunkfold._observers import NAMES, Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
@@ -200,6 +201,7 @@ class _Resilient:
         self._opened: Opened | None = None
         # How to close what is read, and to leave what opened it.
         self._ways_out: tuple[Callable[[], Any] | None, ...] = ()
+        remember(self)
 
     def response(self) -> Response:
         """The response so far, complete once the stream is over. It never waits."""
@@ -367,9 +369,11 @@ class ResilientStream(_Resilient):
     ) -> None:
         self.close()
 
-    def __del__(self) -> None:
+    def _abandon(self) -> None:
         if hasattr(self, "_course") and not self._course.over:
             self.close()
+
+    __del__ = _abandon
 
 
 class AsyncResilientStream(_Resilient):
@@ -520,12 +524,16 @@ class AsyncResilientStream(_Resilient):
     ) -> None:
         await self.aclose()
 
-    def __del__(self) -> None:
-        if hasattr(self, "_course") and not self._course.over and self._course.step is not None:
-            import warnings
-
+    def _abandon(self) -> None:
+        if hasattr(self, "_course") and not self._course.over:
+            has_begun = self._course.step is not None
             self._course.cancel()
-            warnings.warn(f"{self!r} was not closed: use 'async with' or aclose()", ResourceWarning, stacklevel=1)
+            if has_begun:
+                import warnings
+
+                warnings.warn(f"{self!r} was not closed: use 'async with' or aclose()", ResourceWarning, stacklevel=1)
+
+    __del__ = _abandon
 
 
 async def _entered(connect: Callable[[], Any], leave: list[Any]) -> Any:
