@@ -1,0 +1,94 @@
+"""What HTTP clients and libraries of tasks give, as sources: read before, or to be iterated over by lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import aiohttp
+import anyio
+import httpx
+import pytest
+import requests
+import trio
+import urllib3
+
+import chunkfold
+from tests_sdks.test_wrap import sse
+
+CHUNK = {"object": "chat.completion.chunk", "model": "m"}
+BODY = sse(
+    {**CHUNK, "choices": [{"index": 0, "delta": {"content": "x" * 200_000}}]},
+    {**CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+) + (b"data: [DONE]\n\n")
+
+
+def check(response):
+    assert (len(response.text), response.ended, response.error) == (200_000, "clean", None)
+
+
+READ_BEFORE = {
+    "httpx": lambda url: httpx.post(url),
+    "requests": lambda url: requests.post(url, timeout=10),
+    "urllib3": lambda url: urllib3.PoolManager().request("POST", url),
+}
+
+
+@pytest.mark.parametrize("ask", READ_BEFORE.values(), ids=READ_BEFORE)
+def test_a_response_that_the_client_has_read_is_folded(server, ask):
+    server.play(BODY)
+    check(chunkfold.fold(ask(server.url)))
+
+
+@pytest.mark.parametrize("what", ["response", "read response", "content"])
+def test_what_aiohttp_gives_is_folded(server, what):
+    server.play(BODY)
+
+    async def main():
+        async with aiohttp.ClientSession() as session, session.post(server.url) as response:
+            if what == "read response":
+                await response.read()
+            return await chunkfold.afold(response.content if what == "content" else response)
+
+    check(asyncio.run(main()))
+
+
+PRINT = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"]
+
+
+async def of_asyncio(path):
+    process = await asyncio.create_subprocess_exec(*PRINT, path, stdout=asyncio.subprocess.PIPE)
+    response = await chunkfold.afold(process.stdout)
+    await process.wait()
+    return response
+
+
+async def of_anyio(path):
+    async with await anyio.open_process([*PRINT, path]) as process:
+        return await chunkfold.afold(process.stdout)
+
+
+async def file_of_anyio(path):
+    async with await anyio.open_file(path, "rb") as file:
+        return await chunkfold.afold(file)
+
+
+async def file_of_trio(path):
+    async with await trio.open_file(path, "rb") as file:
+        return await chunkfold.afold(file)
+
+
+OPENED = {
+    "a process of asyncio": (anyio.run, of_asyncio),
+    "a process of anyio": (anyio.run, of_anyio),
+    "a process of anyio on trio": (trio.run, of_anyio),
+    "a file of anyio": (anyio.run, file_of_anyio),
+    "a file of trio": (trio.run, file_of_trio),
+}
+
+
+@pytest.mark.parametrize(("run", "fold"), OPENED.values(), ids=OPENED)
+def test_files_and_processes_of_tasks_are_folded_whatever_the_length_of_their_lines(tmp_path, run, fold):
+    path = tmp_path / "saved.sse"
+    path.write_bytes(BODY)
+    check(run(fold, str(path)))
