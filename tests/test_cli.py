@@ -745,6 +745,61 @@ def test_progress_is_gone_when_something_is_complained_of(saved):
     assert re.search(re.escape(CLEARED) + "chunkfold: .* json_depth", shown)
 
 
+# What the server takes back
+
+
+def each(*payloads):
+    return b"".join(sse(payload) for payload in payloads)
+
+
+def claude(text):
+    return each(
+        {"type": "message_start", "message": {"id": "m", "model": "m-1", "role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+    )
+
+
+ENDED = each({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"})
+
+
+def spoken(deltas, whole):
+    """Deltas of `openai-responses`, and the text as the last event states it."""
+    return each(
+        {"type": "response.created", "response": {"id": "r", "model": "m-1", "output": []}},
+        *[
+            {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": text}
+            for text in deltas
+        ],
+        {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": whole},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed"}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"), [(claude("old") + claude("new") + ENDED, "oldnew"), (spoken(["old"], "new"), "old")],
+    ids=["begun anew", "stated otherwise"],
+)  # fmt: skip
+def test_what_was_shown_and_taken_back_is_told_of(run, saved, body, shown):
+    name = saved(body)
+    assert json.loads(run("--json", name)[1])["text"] == "new"
+    status, out, err = run(name)
+    assert (status, out) == (0, shown)
+    assert "differs from what was shown" in err
+    with Terminal(name, env={"NO_COLOR": "1"}) as terminal:
+        assert terminal.read().splitlines()[:-2] == (["old", "new"] if shown == "oldnew" else ["old"])
+
+
+def test_what_the_server_adds_by_stating_the_text_whole_is_shown(run, saved):
+    assert run(saved(spoken(["Grüße "], TEXT))) == (0, TEXT, "m-1 · stop\n")
+    assert run(saved(spoken([], TEXT))) == (0, TEXT, "m-1 · stop\n")
+
+
+def test_nothing_is_told_of_where_all_was_shown(run, saved):
+    assert "differs" not in run(saved(spoken([TEXT], TEXT)))[2]
+    assert "differs" not in run(saved(claude(TEXT)))[2]
+
+
 # Odd places to write to
 
 

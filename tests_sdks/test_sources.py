@@ -28,7 +28,7 @@ def check(response):
 
 
 READ_BEFORE = {
-    "httpx": lambda url: httpx.post(url),
+    "httpx": httpx.post,
     "requests": lambda url: requests.post(url, timeout=10),
     "urllib3": lambda url: urllib3.PoolManager().request("POST", url),
 }

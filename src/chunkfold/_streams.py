@@ -221,7 +221,12 @@ class Stream(_Events):
         return stopped.value
 
     def text(self) -> Iterator[str]:
-        """The answer text alone, piece by piece: what `response().text` will be."""
+        """
+        The answer text alone, piece by piece, as it comes.
+
+        Joined it is `response().text`, unless the server takes text back, restates it, or sends several texts by turns:
+        the events say so, and the response has what stands.
+        """
         is_text = AnswerText()
         for event in self:
             if is_text.has(event):
@@ -297,7 +302,7 @@ class AsyncStream(_Events):
         return None
 
     def text(self) -> AsyncIterator[str]:
-        """The answer text alone, piece by piece: what `response().text` will be."""
+        """As `Stream.text`."""
         return AsyncText(self)
 
     async def aclose(self) -> None:

@@ -14,10 +14,12 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from chunkfold import _json
+from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
 from chunkfold.events import (
     ErrorEvent,
     Event,
+    MessageReset,
     MessageStop,
     PartStart,
     PartUpdate,
@@ -161,6 +163,9 @@ class Live(Show):
         self._begun = time.monotonic()
         self._first: float | None = None
         self._last_text = ""
+        # The answer as it was shown; the server may take back or restate what it has sent.
+        self._shown: list[str] = []
+        self._is_answer = AnswerText()
         # What standard error has on its open line: reasoning that a text must not run into.
         self._open_line = False
         self._in_call = False
@@ -174,6 +179,10 @@ class Live(Show):
     def event(self, event: Event) -> None:
         if self._first is None and is_output(event):
             self._first = time.monotonic()
+        if self._is_answer.has(event):
+            self._shown.append(event.text)  # type: ignore[union-attr]
+        if isinstance(event, MessageReset):
+            self._end_line()
         if isinstance(event, (TextDelta, RefusalDelta)) and event.choice == 0:
             self._text(event.text)
         elif isinstance(event, ReasoningDelta) and event.choice == 0:
@@ -192,9 +201,10 @@ class Live(Show):
     def end(self, response: Response, timing: Timing | None = None) -> None:
         if self._calls is not None:
             self._calls.close()
-        if self._to_person and self._last_text and not self._last_text.endswith("\n"):
-            _out("\n")
-            self._last_text = ""
+        differs = self._restate(response.text)
+        self._end_line()
+        if differs:
+            self._note("! the answer differs from what was shown as it came: see --json")
         for call in response.tool_calls:
             if not call.is_usable:
                 self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
@@ -209,6 +219,19 @@ class Live(Show):
             self._note("! truncated: the stream ended before the server said that it was done")
         self._note(self._summary(response))
         super().end(response, timing)
+
+    def _restate(self, text: str) -> bool:
+        """
+        Show what the server has added to the answer by stating it whole; true if it is another than was shown.
+
+        It may have taken text back, changed it, or sent several texts by turns.
+        """
+        shown = "".join(self._shown)
+        if not text.startswith(shown):
+            return True
+        if len(text) > len(shown):
+            self._text(text[len(shown) :])
+        return False
 
     def _summary(self, response: Response) -> str:
         """Model, finish reason, tokens, time to first output, rate."""
@@ -233,9 +256,8 @@ class Live(Show):
         if self._open_line and self._in_call:
             self._err("\n")
         self._in_call = False
-        if not self._open_line and self._last_text and self._to_person and not self._last_text.endswith("\n"):
-            _out("\n")
-            self._last_text = "\n"
+        if not self._open_line:
+            self._end_line()
         self._err(text)
 
     def _call(self, name: str, choice: int) -> None:
@@ -255,10 +277,14 @@ class Live(Show):
     def _note(self, line: str) -> None:
         if self._open_line:
             self._err("\n")
+        self._end_line()
+        self._err(line + "\n")
+
+    def _end_line(self) -> None:
+        """What comes next stands on a line of its own, if a person reads both."""
         if self._to_person and self._last_text and not self._last_text.endswith("\n"):
             _out("\n")
             self._last_text = "\n"
-        self._err(line + "\n")
 
     def _progress(self, percent: int) -> None:
         if not self._open_line:
