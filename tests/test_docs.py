@@ -10,6 +10,7 @@ import pytest
 import chunkfold
 from chunkfold import dialects
 from chunkfold.cli import _fold_parser
+from chunkfold.views import loopctl
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -27,6 +28,34 @@ def test_the_code_of_the_readme_runs():
     assert len(blocks) >= 4
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
+
+
+FRAGMENT = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+DELTA = {"content": "hi", "tool_calls": [FRAGMENT]}
+CHUNKS = [
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": DELTA}]},
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+]
+EVENTS = list(chunkfold.stream(CHUNKS))
+# The function of each page on other accumulators, what it is given, and what comes of it.
+SYSTEMS = {
+    "behest": ("result_of", (EVENTS,), lambda made: made.tool_calls[0].name == "f"),
+    "index": ("ask", (CHUNKS,), lambda made: made.text == "hi"),
+    "loopctl": ("message_of", ([loopctl.write(event) for event in EVENTS],), lambda made: made.parts[0].text == "hi"),
+    "nous": ("calls_of", ([[FRAGMENT]],), lambda made: made[0]["name"] == "f"),
+    "open-agent": ("watch", (CHUNKS, lambda *items: None), lambda made: made is None),
+    "req-llm": ("parts_of", (EVENTS,), lambda made: made[0][0].text == "hi"),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_code_for_those_who_come_from_another_accumulator_runs(name):
+    page = (DOCS / "systems" / f"{name}.md").read_text(encoding="utf-8")
+    made: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, name, "exec"), made)
+    function, given, holds = SYSTEMS[name]
+    assert holds(made[function](*given))
 
 
 def test_the_readme_promises_just_two_commands_to_try_and_test():
