@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import re
 import socket
@@ -13,7 +14,7 @@ import pytest
 
 import chunkfold
 from chunkfold import Decoder, Folder, Limits, Policy, StreamAccumulator, TextPart, events, lines, resilience
-from chunkfold._wording import described
+from chunkfold._wording import described, observer
 from tests.streams import sse
 
 BODY = sse({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}}]})
@@ -245,6 +246,13 @@ def test_limits_are_whole_numbers_not_below_zero_or_none(name):
         assert getattr(Limits(**{name: value}), name) == value
 
 
+class Awaited:
+    async def tell(self, news):
+        pass
+
+    __call__ = tell
+
+
 OBSERVERS = ["on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done"]
 
 
@@ -254,8 +262,14 @@ def test_an_observer_is_a_plain_function(name, door):
     for given in (5, "print", 0, False):
         with refused(TypeError, f"{name} must be a function or None, not {described(given)}"):
             door(BODY, **{name: given})
-    with refused(TypeError, f"{name} must be a plain function: nobody would await it"):
-        door(BODY, **{name: coroutine})
+    for given in (coroutine, functools.partial(coroutine), Awaited().tell, Awaited()):
+        with refused(TypeError, f"{name} must be a plain function: nobody would await it"):
+            door(BODY, **{name: given})
+
+
+def test_whatever_can_be_called_without_awaiting_it_is_an_observer():
+    for given in (None, print, functools.partial(print, "heard"), [].append, type("Heard", (), {"__call__": print})()):
+        observer("on_text", given)
 
 
 def test_an_output_type_is_a_type():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -60,5 +61,14 @@ def observer(name: str, given: Any) -> None:
         return
     if not callable(given):
         raise TypeError(f"{name} must be a function or None, not {described(given)}")
-    if getattr(getattr(given, "__code__", None), "co_flags", 0) & _IS_ASYNC:
+    if _code_flags(given) & _IS_ASYNC:
         raise TypeError(f"{name} must be a plain function: nobody would await it")
+
+
+def _code_flags(function: Any) -> int:
+    """Those of the code that runs when *function* is called: of one with arguments filled in, of an object's method."""
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    flags: int = getattr(code, "co_flags", 0)
+    return flags
