@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import chunkfold
+from chunkfold import Policy, PolicyError, presets
 from tests.helpers import body_of, case_files, load_case
 
 
@@ -163,6 +165,46 @@ def test_a_call_that_is_cut_is_told_with_its_status():
     heard = []
     list(chunkfold.stream(CHUNKS[:4], on_tool_call=heard.append))
     assert [(one.raw_arguments, one.status) for one in heard] == [('{"x":', "truncated")]
+
+
+POLICIES = {
+    "reasoning dropped": Policy(reasoning="drop"),
+    "sorted by index": Policy(order="index"),
+    "sorted by their end": Policy(order="closed", reasoning="observe"),
+    "ids made up": Policy(missing_id="make", reasoning="drop"),
+    "null for what cannot be used": Policy(unusable_arguments="null", missing_name="drop"),
+    **{name: getattr(presets, name) for name in ("behest", "open_agent", "req_llm", "nous", "loopctl")},
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_every_call_that_the_policy_hands_out_is_told_whatever_its_place(policy):
+    """A policy takes parts away and sorts them: where a call stands in the response is not the index of its events."""
+    second = {"tool_calls": [{"index": 1, "function": {"name": "g", "arguments": '{"b":2}'}}]}
+    cut = {"tool_calls": [{"index": 2, "id": "c", "function": {"name": "h", "arguments": '{"b'}}]}
+    nameless = {"tool_calls": [{"index": 3, "id": "d", "function": {"arguments": "{}"}}]}
+    chunks = [chunk({"reasoning_content": "Hm"}), chunk(second), chunk(call(id="a", name="f", arguments="{}"))]
+    for pieces in (chunks, [*chunks, chunk(cut), chunk(nameless), chunk({}, "tool_calls")]):
+        heard = []
+        events = chunkfold.stream(pieces, policy=policy, on_tool_call=heard.append)
+        with contextlib.suppress(PolicyError):
+            list(events)
+        given = events.response().tool_calls
+        assert sorted(heard, key=repr) == sorted(given, key=repr)
+        assert len(given) >= 1
+
+
+@pytest.mark.parametrize("policy", [None, *POLICIES.values()], ids=["default", *POLICIES])
+def test_the_calls_that_are_told_are_those_of_the_response(policy):
+    for path in case_files():
+        body = body_of(load_case(path))
+        if isinstance(body, bytes):
+            heard = []
+            events = chunkfold.stream(body, policy=policy, on_tool_call=heard.append)
+            with contextlib.suppress(Exception):
+                list(events)
+            assert {(one.id, one.name) for one in events.response().tool_calls} <= {(one.id, one.name) for one in heard}
+            assert all(one.kind == "tool_call" and one.status != "open" for one in heard), path.stem
 
 
 def test_text_is_the_answer_alone():

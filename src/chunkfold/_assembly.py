@@ -8,7 +8,7 @@ rules stand in `_judgement`; any other is as the stream has it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from chunkfold import _json
 from chunkfold._extras import copied
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from chunkfold.policy import Policy
     from chunkfold.response import Diagnostic, Ended, FinishReason
 
+# A part, what it is made of, and its place among the parts of its choice.
+_Made: TypeAlias = "tuple[Part, PartBuilder, int]"
+
 __all__ = ["as_it_stands", "judged", "judged_part", "part_of", "reason_of"]
 
 
@@ -54,7 +57,7 @@ def judged(builder: ResponseBuilder, ended: Ended) -> tuple[Response, PolicyErro
         if index and policy.choices == "first":
             continue
         made = _parts_of(builder, choice, truncated)
-        parts = tuple([part for part, _ in made])
+        parts = tuple([part for part, _, _ in made])
         # By default only calls are judged.
         if not is_lenient or ToolCall in map(type, parts):
             verdict = _verdict(builder, index, made)
@@ -78,7 +81,7 @@ def as_it_stands(builder: ResponseBuilder, ended: Ended) -> Response:
     truncated = _is_truncated(builder, ended)
     choices = []
     for index, choice in builder.in_order():
-        parts = tuple(part for part, _ in _parts_of(builder, choice, truncated))
+        parts = tuple(part for part, _, _ in _parts_of(builder, choice, truncated))
         choices.append(_choice_of(builder, index, choice, parts, ended))
     return _response_of(builder, choices, ended, truncated, builder.error, builder.diagnostics)
 
@@ -190,30 +193,30 @@ def _choice_of(
     )
 
 
-def _parts_of(builder: ResponseBuilder, choice: ChoiceBuilder, truncated: bool) -> list[tuple[Part, PartBuilder]]:
-    """The parts of a choice whose stream ended so, or would, with what they are made of."""
+def _parts_of(builder: ResponseBuilder, choice: ChoiceBuilder, truncated: bool) -> list[_Made]:
+    """The parts of a choice whose stream ended so, or would."""
     stands = chosen_finish(choice.finishes, builder.policy)
     cut = truncated or (stands is not None and stands[0] == "length") or builder.error is not None
     depth, is_over = builder.depth, builder.ended is not None
-    out: list[tuple[Part, PartBuilder]] = []
-    for part in choice.all_parts():
+    out: list[_Made] = []
+    for place, part in enumerate(choice.all_parts()):
         if part.hidden:
             continue
         if part.kind in CALLS and not is_over:
             # The stream goes on: nothing of this is kept.
-            out.append((_call_of(part, depth, over=True, cut=cut), part))
+            out.append((_call_of(part, depth, over=True, cut=cut), part, place))
         else:
-            out.append((part.built or part_of(part, depth, over=True, cut=cut), part))
+            out.append((part.built or part_of(part, depth, over=True, cut=cut), part, place))
     return out
 
 
-def _verdict(builder: ResponseBuilder, index: int, made: list[tuple[Part, PartBuilder]]) -> Verdict:
+def _verdict(builder: ResponseBuilder, index: int, made: list[_Made]) -> Verdict:
     """What the policy makes of the parts of a choice."""
-    candidates = [_candidate(part, source) for part, source in made]
+    candidates = [_candidate(*one) for one in made]
     return judge_parts(candidates, builder.policy, index, builder.depth, builder.facts.get("id"))
 
 
-def _candidate(part: Part, source: PartBuilder) -> Candidate:
+def _candidate(part: Part, source: PartBuilder, place: int) -> Candidate:
     return Candidate(
         part,
         source.started,
@@ -221,6 +224,7 @@ def _candidate(part: Part, source: PartBuilder) -> Candidate:
         bool(source.pieces or source.chunks),
         source.start_arguments(),
         "expects_arguments" in source.control,
+        place,
     )
 
 
@@ -231,8 +235,19 @@ def judged_part(builder: ResponseBuilder, part: PartBuilder) -> Part | None:
     """A part that has ended, as the policy has it; `None` if it is not handed out."""
     if part.hidden:
         return None
-    parts = _verdict(builder, 0, [(part.built or part_of(part, builder.depth), part)]).parts
+    # Where it stands goes into the id that may be made up for it.
+    choice, place = _place_of(builder, part) if builder.policy.missing_id == "make" else (0, 0)
+    parts = _verdict(builder, choice, [(part.built or part_of(part, builder.depth), part, place)]).parts
     return parts[0] if parts else None
+
+
+def _place_of(builder: ResponseBuilder, part: PartBuilder) -> tuple[int, int]:
+    """The choice of a part, and its place in it."""
+    for index, choice in builder.in_order():
+        parts = choice.all_parts()
+        if part in parts:
+            return index, parts.index(part)
+    return 0, 0
 
 
 def part_of(part: PartBuilder, depth: int | None, *, over: bool = False, cut: bool = False) -> Part:

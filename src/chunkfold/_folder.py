@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
     from chunkfold.limits import Limits
+    from chunkfold.parts import Part
     from chunkfold.policy import Policy
     from chunkfold.response import Response
 
@@ -194,6 +195,10 @@ class Folder:
         if self._response is None:
             self._decoder.settle(self._accumulator)
         return self._response or self._accumulator.snapshot()
+
+    def part_at(self, choice: int, index: int) -> Part | None:
+        """The part that has ended under the `index` of its events, as the policy has it, if it is handed out."""
+        return self._accumulator.part_at(choice, index)
 
     def read_documents(self) -> None:
         """Read answer text that is JSON while it comes. To be called before anything is fed."""

@@ -37,6 +37,8 @@ class Candidate(msgspec.Struct):
     """The arguments that the start of a call carried, as JSON text."""
     expects_arguments: bool
     """True if the start of a call promised argument deltas."""
+    place: int
+    """The how-manieth part of its choice it was, from 0, those counted that are not handed out."""
 
 
 class Verdict(msgspec.Struct):
@@ -69,7 +71,7 @@ def judge_parts(
             if not part.is_usable and policy.unusable_arguments == "raise":
                 unusable.append(part)
             if part.id is None and policy.missing_id == "make":
-                facts = (policy.id_seed, response_id, choice, len(parts), part.name, part.raw_arguments)
+                facts = (policy.id_seed, response_id, choice, candidate.place, part.name, part.raw_arguments)
                 part = msgspec.structs.replace(part, id=made_up_id("call", *facts))
         parts.append(part)  # type: ignore[arg-type]
     return Verdict(tuple(parts), tuple(unusable), tuple(diagnostics))

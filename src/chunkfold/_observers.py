@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._wording import observer
-from chunkfold.events import PartStart, PartStop, ReasoningDelta, TextDelta, UsageUpdate
+from chunkfold.events import MessageReset, PartReplace, PartStart, PartStop, ReasoningDelta, TextDelta, UsageUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chunkfold.events import Event
-    from chunkfold.parts import ToolCall
+    from chunkfold.parts import Part, ToolCall
     from chunkfold.response import Response, Usage
 
 __all__ = ["NAMES", "Observers", "report"]
@@ -58,9 +58,10 @@ class Observers:
             observer(name, callback)
         return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 
-    def hear(self, events: list[Event], snapshot: Callable[[], Response]) -> None:
-        """Tell what *events*, already folded, say about choice 0."""
-        for event in events:
+    def hear(self, events: list[Event], part_at: Callable[[int, int], Part | None]) -> None:
+        """Tell what *events*, already folded, say about choice 0; *part_at* has the part of a choice and an index."""
+        resets = [(at, event.from_part) for at, event in enumerate(events) if isinstance(event, MessageReset)]
+        for position, event in enumerate(events):
             if isinstance(event, TextDelta):
                 if event.choice == 0 and self._kinds.get(event.index) == "text":
                     self._tell("on_text", self._on_text, event.text)
@@ -70,21 +71,22 @@ class Observers:
             elif isinstance(event, PartStart):
                 if event.choice == 0:
                     self._kinds[event.index] = event.kind
+            elif isinstance(event, PartReplace):
+                if event.choice == 0:
+                    self._kinds[event.index] = event.part.kind
             elif isinstance(event, PartStop):
-                if event.choice == 0 and self._kinds.get(event.index or 0) == "tool_call":
-                    self._tell_call(event.index or 0, snapshot)
+                index = event.index or 0
+                if self._on_tool_call and event.choice == 0 and self._kinds.get(index) == "tool_call":
+                    call = part_at(0, index)
+                    # Else the policy takes it away, or the server has done so later in the same read.
+                    if call is not None and not any(at > position and first <= index for at, first in resets):
+                        self._tell("on_tool_call", self._on_tool_call, call)
             elif isinstance(event, UsageUpdate):
                 self._tell("on_usage", self._on_usage, event.usage)
 
     def done(self, response: Response) -> None:
         """Tell the complete response."""
         self._tell("on_done", self._on_done, response)
-
-    def _tell_call(self, index: int, snapshot: Callable[[], Response]) -> None:
-        if self._on_tool_call is not None:
-            parts = snapshot().parts
-            if index < len(parts):
-                self._tell("on_tool_call", self._on_tool_call, parts[index])
 
     def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
         if observer is None:

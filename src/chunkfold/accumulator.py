@@ -123,6 +123,16 @@ class StreamAccumulator:
         stopped = self._builder.stopped
         return judged_part(self._builder, stopped) if stopped is not None else None
 
+    def part_at(self, choice: int, index: int) -> Part | None:
+        """
+        The part that has ended under the `index` of its events, as the policy has it; `None` if it is not handed out.
+
+        Its position in `parts` is another one where the policy takes parts away or sorts them.
+        """
+        builder = self._builder
+        part = builder.choices[choice].at(index) if choice in builder.choices else None
+        return judged_part(builder, part) if part is not None and not part.open else None
+
     def sink(self, choice: int, index: int, delta: type | None = None) -> PartBuilder:
         """
         The builder that deltas to a part end in, for a caller who has proved that a frame is nothing but one. A part
