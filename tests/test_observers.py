@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,19 @@ def test_the_calls_that_are_told_are_those_of_the_response(policy):
                 list(events)
             assert {(one.id, one.name) for one in events.response().tool_calls} <= {(one.id, one.name) for one in heard}
             assert all(one.kind == "tool_call" and one.status != "open" for one in heard), path.stem
+
+
+@pytest.mark.parametrize("how", ["latest", "max", "replace", "sum"])
+def test_the_usage_that_is_told_is_that_of_the_response(how):
+    for path in case_files():
+        body = body_of(load_case(path))
+        if isinstance(body, bytes):
+            heard = []
+            events = chunkfold.stream(body, policy=Policy(usage=how), on_usage=heard.append)
+            with contextlib.suppress(Exception):
+                list(events)
+            assert (heard[-1] if heard else None) == events.response().usage, path.stem
+            assert all(one != following for one, following in pairwise(heard)), path.stem
 
 
 def test_text_is_the_answer_alone():

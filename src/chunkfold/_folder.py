@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chunkfold.limits import Limits
     from chunkfold.parts import Part
     from chunkfold.policy import Policy
-    from chunkfold.response import Response
+    from chunkfold.response import Response, Usage
 
 __all__ = ["Folder"]
 
@@ -76,7 +76,7 @@ class Folder:
         self._unfinished = self._decoder.unfinished
         self._amid = self._unfinished.data
         self._accumulator = StreamAccumulator(policy, limits)
-        if policy is not None and policy.usage not in ("latest", "replace"):
+        if self._accumulator.merges_usage:
             self._decoder.tell_all_totals()
         self._response: Response | None = None
 
@@ -199,6 +199,11 @@ class Folder:
     def part_at(self, choice: int, index: int) -> Part | None:
         """The part that has ended under the `index` of its events, as the policy has it, if it is handed out."""
         return self._accumulator.part_at(choice, index)
+
+    @property
+    def merged_usage(self) -> Usage | None:
+        """The usage so far where the policy merges reports in a way of its own; else the last report has it."""
+        return self._accumulator.usage if self._accumulator.merges_usage else None
 
     def read_documents(self) -> None:
         """Read answer text that is JSON while it comes. To be called before anything is fed."""

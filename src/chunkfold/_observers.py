@@ -10,8 +10,9 @@ from chunkfold.events import MessageReset, PartReplace, PartStart, PartStop, Rea
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chunkfold._folder import Folder
     from chunkfold.events import Event
-    from chunkfold.parts import Part, ToolCall
+    from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
 
 __all__ = ["NAMES", "Observers", "report"]
@@ -44,6 +45,7 @@ class Observers:
         self._on_usage = on_usage
         self._on_done = on_done
         self._kinds: dict[int, str] = {}
+        self._usage: Usage | None = None
         self._reported: set[str] = set()
 
     @classmethod
@@ -58,8 +60,8 @@ class Observers:
             observer(name, callback)
         return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 
-    def hear(self, events: list[Event], part_at: Callable[[int, int], Part | None]) -> None:
-        """Tell what *events*, already folded, say about choice 0; *part_at* has the part of a choice and an index."""
+    def hear(self, events: list[Event], folder: Folder) -> None:
+        """Tell what *events*, already folded by *folder*, say about choice 0."""
         resets = [(at, event.from_part) for at, event in enumerate(events) if isinstance(event, MessageReset)]
         for position, event in enumerate(events):
             if isinstance(event, TextDelta):
@@ -77,12 +79,16 @@ class Observers:
             elif isinstance(event, PartStop):
                 index = event.index or 0
                 if self._on_tool_call and event.choice == 0 and self._kinds.get(index) == "tool_call":
-                    call = part_at(0, index)
+                    call = folder.part_at(0, index)
                     # Else the policy takes it away, or the server has done so later in the same read.
                     if call is not None and not any(at > position and first <= index for at, first in resets):
                         self._tell("on_tool_call", self._on_tool_call, call)
             elif isinstance(event, UsageUpdate):
-                self._tell("on_usage", self._on_usage, event.usage)
+                # A policy may merge reports in a way of its own; else each has what came before.
+                usage = folder.merged_usage or event.usage
+                if usage != self._usage:
+                    self._usage = usage
+                    self._tell("on_usage", self._on_usage, usage)
 
     def done(self, response: Response) -> None:
         """Tell the complete response."""

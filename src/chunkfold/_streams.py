@@ -118,7 +118,7 @@ class _Events:
         if self._timer is not None:
             self._timer.hear(events)
         if self._observers is not None:
-            self._observers.hear(events, self._folder.part_at)
+            self._observers.hear(events, self._folder)
 
     def _done(self) -> None:
         forget(self)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chunkfold.limits import Limits
     from chunkfold.parts import Part
     from chunkfold.policy import Policy
-    from chunkfold.response import FinishReason, Response
+    from chunkfold.response import Ended, FinishReason, Response, Usage
 
 __all__ = ["StreamAccumulator"]
 
@@ -122,6 +122,16 @@ class StreamAccumulator:
         """The part that the last `PartStop` closed, as the policy has it; `None` if none that is handed out."""
         stopped = self._builder.stopped
         return judged_part(self._builder, stopped) if stopped is not None else None
+
+    @property
+    def merges_usage(self) -> bool:
+        """True if the policy makes of several reports another one than the last."""
+        return self._builder.policy.usage not in ("latest", "replace")
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage so far, as the policy has it."""
+        return self._builder.usage
 
     def part_at(self, choice: int, index: int) -> Part | None:
         """

@@ -133,4 +133,4 @@ class Outlet:
     def _hand_out(self, events: list[Event], now: Try) -> None:
         self._waiting.extend(events)
         if self._observers is not None:
-            self._observers.hear(events, now.folder.part_at)
+            self._observers.hear(events, now.folder)
