@@ -62,7 +62,7 @@ class Observers:
 
     def hear(self, events: list[Event], folder: Folder) -> None:
         """Tell what *events*, already folded by *folder*, say about choice 0."""
-        resets = [(at, event.from_part) for at, event in enumerate(events) if isinstance(event, MessageReset)]
+        resets: list[tuple[int, int]] | None = None
         for position, event in enumerate(events):
             if isinstance(event, TextDelta):
                 if event.choice == 0 and self._kinds.get(event.index) == "text":
@@ -79,9 +79,10 @@ class Observers:
             elif isinstance(event, PartStop):
                 index = event.index or 0
                 if self._on_tool_call and event.choice == 0 and self._kinds.get(index) == "tool_call":
+                    resets = _resets_in(events) if resets is None else resets
                     call = folder.part_at(0, index)
                     # Else the policy takes it away, or the server has done so later in the same read.
-                    if call is not None and not any(at > position and first <= index for at, first in resets):
+                    if call is not None and not _is_void(index, position, resets):
                         self._tell("on_tool_call", self._on_tool_call, call)
             elif isinstance(event, UsageUpdate):
                 # A policy may merge reports in a way of its own; else each has what came before.
@@ -103,3 +104,13 @@ class Observers:
             if name not in self._reported:
                 self._reported.add(name)
                 report(name)
+
+
+def _resets_in(events: list[Event]) -> list[tuple[int, int]]:
+    """Where the server takes parts back, and from which on."""
+    return [(at, event.from_part) for at, event in enumerate(events) if isinstance(event, MessageReset)]
+
+
+def _is_void(index: int, position: int, resets: list[tuple[int, int]]) -> bool:
+    """True if the part of *index* that was told of at *position* is taken back later."""
+    return any(at > position and first <= index for at, first in resets)

@@ -179,13 +179,16 @@ class Live(Show):
     def event(self, event: Event) -> None:
         if self._first is None and is_output(event):
             self._first = time.monotonic()
-        if self._is_answer.has(event):
-            self._shown.append(event.text)  # type: ignore[union-attr]
-        if isinstance(event, MessageReset):
-            self._end_line()
         if isinstance(event, (TextDelta, RefusalDelta)) and event.choice == 0:
             self._text(event.text)
-        elif isinstance(event, ReasoningDelta) and event.choice == 0:
+            if self._is_answer.has(event):
+                self._shown.append(event.text)
+            return
+        if isinstance(event, PartStart):
+            self._is_answer.has(event)
+        elif isinstance(event, MessageReset):
+            self._end_line()
+        if isinstance(event, ReasoningDelta) and event.choice == 0:
             self._aside(event.text)
         elif self._calls is not None:
             self._calls.event(event)
@@ -347,16 +350,17 @@ def _write(file: TextIO, text: str) -> None:
 
 def _write_all(file: TextIO, data: bytes) -> None:
     """Write *data*, however little of it a pipe or a terminal that does not block takes at once."""
-    rest = memoryview(data)
+    rest: bytes | memoryview = data
     while rest:
         try:
             # With PYTHONUNBUFFERED it says how much was taken, and `None` if nothing was.
             taken = file.buffer.write(rest) or 0
         except BlockingIOError as full:
             taken = full.characters_written
-        rest = rest[taken:]
-        if rest:
-            _await_room(file)
+        if taken == len(rest):
+            break
+        rest = memoryview(rest)[taken:]
+        _await_room(file)
     while True:
         try:
             file.flush()
