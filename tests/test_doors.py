@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import collections
 import contextlib
 import email.utils
 import gc
@@ -11,12 +12,14 @@ import gzip
 import http.server
 import inspect
 import io
+import json
 import os
 import pathlib
 import socket
 import tempfile
 import threading
 import time
+import types
 import urllib.error
 import urllib.request
 import zlib
@@ -24,7 +27,7 @@ import zlib
 import pytest
 
 import chunkfold
-from chunkfold import Limits, Policy, afold, astream, fold, stream
+from chunkfold import Folder, Limits, Policy, afold, astream, fold, stream
 from tests.streams import sse
 
 
@@ -256,6 +259,27 @@ def test_an_iterable_of_payloads(door):
 @async_doors
 def test_an_async_iterable_of_payloads(door):
     assert_hello(door(lambda: each(PAYLOADS)))
+
+
+def frozen(held):
+    """Mappings that are no dicts, and tuples for lists."""
+    if isinstance(held, dict):
+        return types.MappingProxyType({key: frozen(item) for key, item in held.items()})
+    return tuple(map(frozen, held)) if isinstance(held, list) else held
+
+
+@sync_doors
+def test_payloads_may_be_mappings_of_any_kind(door):
+    payloads = [json.loads(frame.removeprefix(b"data: ")) for frame in FRAMES[:3]]
+    assert_hello(door([frozen(payload) for payload in payloads]))
+    assert_hello(door([collections.UserDict(payload) for payload in payloads]))
+    whole = fold(payloads)
+    assert fold([frozen(payload) for payload in payloads]) == whole
+    assert fold(map(frozen, payloads)).to_native() == whole.to_native()
+    folder = Folder()
+    for payload in payloads:
+        folder.feed(frozen(payload))
+    assert folder.close() == whole
 
 
 @sync_doors

@@ -37,8 +37,10 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     Raises:
         TypeError: If *item* has no shape that is known.
     """
-    if item is None or isinstance(item, Mapping):
+    if item is None or isinstance(item, dict):
         return item
+    if isinstance(item, Mapping):  # of another kind, as what it holds may be
+        return {key: _plain(held) for key, held in item.items()}
     if hasattr(item, "tool_call_chunks"):
         return _langchain(item)
     inner = getattr(item, "chunk", None)
