@@ -27,10 +27,15 @@ def check(response):
     assert (len(response.text), response.ended, response.error) == (200_000, "clean", None)
 
 
+def ask_urllib3(url):
+    with urllib3.PoolManager() as pool:
+        return pool.request("POST", url)
+
+
 READ_BEFORE = {
     "httpx": httpx.post,
     "requests": lambda url: requests.post(url, timeout=10),
-    "urllib3": lambda url: urllib3.PoolManager().request("POST", url),
+    "urllib3": ask_urllib3,
 }
 
 
