@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chunkfold.limits import Limits
     from chunkfold.parts import Part
     from chunkfold.policy import Policy
-    from chunkfold.response import Ended, FinishReason, Response, Usage
+    from chunkfold.response import FinishReason, Response, Usage
 
 __all__ = ["StreamAccumulator"]
 
