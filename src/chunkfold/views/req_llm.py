@@ -182,7 +182,7 @@ class ChunkAccumulator:
         """As `Message.content`, without parts that say nothing: they do not even keep their neighbours apart."""
         message = self._response().message
         parts = tuple(part for part in message.parts if not _says_nothing(part))
-        return Message(message.role, parts).content(reasoning=reasoning)
+        return replace(message, parts=parts).content(reasoning=reasoning)
 
     def _response(self) -> Response:
         return self._core.as_if_ended()
