@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from chunkfold._folder import Folder
 from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
-from chunkfold._observers import Observers
 from chunkfold._reading import Reader
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
@@ -19,6 +18,7 @@ from chunkfold._streams import AsyncStream, Stream
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chunkfold._observers import Observers
     from chunkfold.limits import Limits
     from chunkfold.parts import ToolCall
     from chunkfold.policy import Policy
@@ -234,7 +234,7 @@ def stream(
         live_arguments=live_arguments,
         live_text=live_text,
     )
-    observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
+    observers = _observers(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     timer = _timer(clock)
     if output_type is not None:
         from chunkfold.typed import TypedStream, prepare
@@ -314,7 +314,7 @@ def astream(
         live_arguments=live_arguments,
         live_text=live_text,
     )
-    observers = Observers.of(on_text, on_reasoning, on_tool_call, on_usage, on_done)
+    observers = _observers(on_text, on_reasoning, on_tool_call, on_usage, on_done)
     timer = _timer(clock)
     if output_type is not None:
         from chunkfold.typed import AsyncTypedStream, prepare
@@ -330,3 +330,12 @@ def _timer(clock: Callable[[], float] | None) -> Timer | None:
     from chunkfold.timing import Timer
 
     return Timer(clock)
+
+
+def _observers(*callbacks: Any) -> Observers | None:
+    """Most streams have none: they are loaded with the first."""
+    if all(callback is None for callback in callbacks):
+        return None
+    from chunkfold._observers import Observers
+
+    return Observers.of(*callbacks)
