@@ -14,6 +14,7 @@ import inspect
 import io
 import json
 import os
+import select
 import pathlib
 import socket
 import tempfile
@@ -140,8 +141,11 @@ def test_a_pipe_is_not_waited_for(door):
 
 @sync_doors
 @pytest.mark.parametrize("buffering", [-1, 0], ids=["buffered", "raw"])
-def test_a_pipe_that_does_not_block_is_waited_for(door, buffering):
-    """Nothing there yet is not the end."""
+@pytest.mark.parametrize("has_poll", [True, False])
+def test_a_pipe_that_does_not_block_is_waited_for(door, buffering, has_poll, monkeypatch):
+    """Nothing there yet is not the end. Windows has no `poll`."""
+    if not has_poll:
+        monkeypatch.delattr(select, "poll")
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     with os.fdopen(read_end, "rb", buffering=buffering) as reader, os.fdopen(write_end, "wb", buffering=0) as writer:

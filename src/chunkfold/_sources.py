@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["LineWatch", "Opened", "body_at_hand", "lines", "open_async_source", "open_source", "read_file"]
 
 _READ = 64 << 10
+# Seconds between two looks at a file that does not block, where it cannot be waited for.
+_PAUSE = 0.01
 _TAKEN = "give bytes, a path, a binary file, a response, or an iterable of these"
 _TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
 
@@ -312,6 +314,11 @@ def _not_blocking(file: Any) -> io.RawIOBase | None:
 def _await_data(raw: io.RawIOBase) -> None:
     import select
 
+    if not hasattr(select, "poll"):  # Windows, where only sockets can be waited for
+        import time
+
+        time.sleep(_PAUSE)
+        return
     poll = select.poll()
     poll.register(raw.fileno(), select.POLLIN)
     poll.poll()
