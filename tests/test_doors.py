@@ -14,8 +14,8 @@ import inspect
 import io
 import json
 import os
-import select
 import pathlib
+import select
 import socket
 import tempfile
 import threading
