@@ -130,7 +130,7 @@ class Decoder:
                 self._writer.frame += 1
                 target, text = found
                 event = target.event(target.choice, target.index, text)
-                if templates.telling is None:
+                if templates.untold.shape is None:
                     return [event]
                 templates.catch_up()
                 return [event, *self._taken()]
@@ -285,7 +285,7 @@ class Decoder:
             if found is not None:
                 target, text = found
                 writer.out.append(target.event(target.choice, target.index, text))
-                if templates.telling is not None:
+                if templates.untold.shape is not None:
                     templates.catch_up()
                 return
         if templates.is_behind:

@@ -84,6 +84,7 @@ class DirectDecoder(Decoder):
         first piece that does not fit, to be fed, or `END`. Nothing may be fed in between.
         """
         templates, writer, find = self._templates, self._writer, self._templates.find_read
+        untold = templates.untold
         for piece in pieces:
             found = find(piece) if type(piece) is bytes else None
             if found is None:
@@ -92,7 +93,7 @@ class DirectDecoder(Decoder):
             writer.frame += 1
             target.open(accumulator).append(text)
             event = target.event(target.choice, target.index, text)
-            if templates.telling is None:
+            if untold.shape is None:
                 yield event
             else:
                 templates.catch_up()

@@ -102,8 +102,13 @@ class Dialect:
         return error is not None
 
     def error_beside(self, payload: dict[str, Any]) -> None:
-        """State the error that a server or a gateway has put beside what an event says."""
-        error = error_in(payload) if payload.get("error") else None
+        """State the error that a server or a gateway has put under its name beside what an event says."""
+        if payload.get("error"):
+            self.tell_error(payload)
+
+    def tell_error(self, holder: Mapping[str, Any]) -> None:
+        """State the error that *holder* carries, in whatever form, if it carries one."""
+        error = error_in(holder)
         if error is not None:
             self.w.error(error)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._output_items import Item
 
-__all__ = ["Items", "Listing", "index_of", "kind_of", "text_of"]
+__all__ = ["Items", "Listing", "checksum", "index_of", "kind_of", "text_of"]
 
 
 class Items:
@@ -82,7 +82,7 @@ class Items:
         """False if the ids of *given*, or another name, say that it is another item than *item*."""
         id_ = text_of(given, "id")
         same_id = not item.id or not id_ or self._ids.get(id_) is item
-        return same_id and has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
+        return same_id and _has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
 
     def _may_be_called(self, item: Item, call_id: str | None) -> bool:
         if not call_id or not item.call_id or call_id == item.call_id:
@@ -132,14 +132,14 @@ class Listing:
         if item.number in self._taken or item.call_id not in (None, call_id):
             return False
         is_certain = item.call_id is not None and item.id is not None and item.id == given.get("id")
-        return is_certain or has_its_name(item, given)
+        return is_certain or _has_its_name(item, given)
 
     def _find_doubtful(self, kind: str, given: Mapping[str, Any], *found: Item | None) -> Item | None:
         """The item that it may be, although its ids are others."""
         listed = self._look()
         alike = self._alike(kind, given) if kind in self._fewer else None
         for item in (alike, *found, self._next(kind)):
-            if item is None or item.number in self._taken or not has_its_name(item, given):
+            if item is None or item.number in self._taken or not _has_its_name(item, given):
                 continue
             is_elsewhere = item.call_id is not None and (kind, item.call_id) in listed
             if not is_elsewhere or item.call_id == text_of(given, "call_id"):
@@ -190,7 +190,7 @@ def _text_in(parts: Any) -> str:
     return "".join([text for text in texts if isinstance(text, str)])
 
 
-def has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
+def _has_its_name(item: Item, given: Mapping[str, Any]) -> bool:
     """False if *given* is a call of another tool than *item* is."""
     name = text_of(given, "name")
     return name is None or item.first is None or item.first.slot.name in (None, name)

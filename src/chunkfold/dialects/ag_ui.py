@@ -19,7 +19,7 @@ import msgspec
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.parts import ReasoningPart, TextPart
@@ -155,13 +155,7 @@ class AGUI(Dialect):
         self._usage(payload)
         self._outcome(payload.get("outcome"))
         self.w.extras(payload, _RUN)
-        self._error_beside(payload)
-
-    def _error_beside(self, payload: dict[str, Any]) -> None:
-        """A run that finishes, or is given whole, may have its error beside its outcome."""
-        error = error_in(payload)
-        if error is not None:
-            self.w.error(error)
+        self.tell_error(payload)
 
     def _outcome(self, outcome: Any) -> None:
         """The body has an outcome, if only `null`, where the run has finished."""
@@ -463,7 +457,7 @@ class AGUI(Dialect):
                 whole(self, message) if whole is not None else w.unknown("message", message)
         if "outcome" in payload:
             self._outcome(payload["outcome"])
-        self._error_beside(payload)
+        self.tell_error(payload)
 
     def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
         w = self.w

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_event, error_in
+from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, is_blank, telling, word
@@ -127,9 +127,7 @@ class AnthropicMessages(Dialect):
 
     def _tell_error(self, holder: dict[str, Any], known: frozenset[str]) -> None:
         """Servers and gateways tell errors in a field of an ordinary event, beside the *known* ones."""
-        error = error_in({name: value for name, value in holder.items() if name not in known})
-        if error is not None:
-            self.w.error(error)
+        self.tell_error({name: value for name, value in holder.items() if name not in known})
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")

@@ -166,9 +166,7 @@ class BedrockInvoke(Dialect):
                 family, handler = FAMILIES[shape]
                 self._belongs_to(family)
                 handler(self, payload)
-                beside = error_in(payload)
-                if beside is not None:
-                    self.w.error(beside)
+                self.tell_error(payload)
                 return
             self._find_inner(payload)
         if self._inner is not None:

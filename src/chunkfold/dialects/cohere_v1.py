@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._errors import error_body, read_error
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.dialects.cohere_v2 import cohere_usage
 
@@ -67,9 +67,7 @@ class CohereV1(Dialect):
             return
         handler(self, payload, frame)
         self.w.extras(payload, _EVENT)
-        error = error_in(payload)
-        if error is not None:
-            self.w.error(error)
+        self.tell_error(payload)
 
     def _no_event(self, kind: str, payload: dict[str, Any], frame: Frame) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
@@ -77,9 +75,7 @@ class CohereV1(Dialect):
             self.w.whole()
             self._take_response(payload, frame)
             self.end_seen = True
-            error = error_in(payload)
-            if error is not None:
-                self.w.error(error)
+            self.tell_error(payload)
             return
         error = error_body(payload)
         if error is not None:

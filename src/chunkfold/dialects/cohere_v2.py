@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._errors import error_body
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_real, word
 from chunkfold.response import Usage
@@ -116,7 +116,7 @@ class CohereV2(Dialect):
             w.blanks(message, _FILLED, "message")
             w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
-        self._error(holder)
+        self.tell_error(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
 
     def _facts(self, payload: dict[str, Any]) -> None:
         w = self.w
@@ -124,13 +124,7 @@ class CohereV2(Dialect):
         logprobs = payload.get("logprobs")
         if logprobs is not None:
             w.logprobs(0, logprobs if isinstance(logprobs, list) else [logprobs])
-        self._error(payload)
-
-    def _error(self, holder: dict[str, Any]) -> None:
-        """Cohere's `error` stands in the delta of `message-end` and is a sentence without a type."""
-        error = error_in(holder)
-        if error is not None:
-            self.w.error(error)
+        self.tell_error(payload)
 
     # The whole message
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_event, error_in
+from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import count, total
@@ -99,7 +99,7 @@ class GeminiInteractions(Dialect):
                 w.extras(metadata, _METADATA, "metadata")
             w.extras(payload, _EVENT)
             if "error" in payload:
-                self._tell_error(payload)
+                self.tell_error(payload)
             if isinstance(kind, str) and kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
@@ -162,13 +162,7 @@ class GeminiInteractions(Dialect):
             w.extra(("usage",), usage)
         w.extras(interaction, _INTERACTION)
         self._finish(interaction.get("status"))
-        self._tell_error(interaction)
-
-    def _tell_error(self, holder: dict[str, Any]) -> None:
-        """The error that stands beside something else, in whichever event."""
-        error = error_in(holder)
-        if error is not None:
-            self.w.error(error)
+        self.tell_error(interaction)
 
     def _status(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.message(id=payload.get("interaction_id"))

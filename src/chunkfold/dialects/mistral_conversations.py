@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_body, error_in, read_error
+from chunkfold.dialects._errors import error_body, read_error
 from chunkfold.dialects._words import word
 
 if TYPE_CHECKING:
@@ -161,9 +161,7 @@ class MistralConversations(Dialect):
                 w.unknown(word(kind, default="outputs"), entry)
                 w.extra(("outputs", place), entry)
                 self._taken.add(place)
-        error = error_in(payload)
-        if error is not None:
-            w.error(error)
+        self.tell_error(payload)
         for key in ("object", "type"):
             if key in payload:
                 w.extra((key,), payload[key])

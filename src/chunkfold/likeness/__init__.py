@@ -34,8 +34,6 @@ class _NoTemplates:
     is_ready: ClassVar[bool] = False
     is_behind: ClassVar[bool] = False
     may_take_many: ClassVar[bool] = False
-    may_tell_more: ClassVar[bool] = False
-    telling: ClassVar[None] = None
 
     def clear(self) -> None:
         """Nothing is in force."""

@@ -52,8 +52,8 @@ class Templates:
 
     __slots__ = (
         "_calls", "_counted", "_dialect", "_in_vain", "_keys", "_longest", "_probing", "_refused", "_risen", "_rising",
-        "_shelf", "_since", "_stale", "_table", "_totalled", "_tries", "_unfit", "_untold", "_worn", "alike",
-        "is_ready", "taken",
+        "_shelf", "_since", "_stale", "_table", "_totalled", "_tries", "_unfit", "_worn", "alike", "is_ready",
+        "taken", "untold",
     )  # fmt: skip
 
     def __init__(self, frame_bytes: int | None, dialect: Dialect, *, all_totals: bool = False) -> None:
@@ -64,7 +64,8 @@ class Templates:
         named = (dialect.delta_keys, dialect.address_keys, dialect.padding_keys, dialect.rising_keys, running)
         self._keys, kinds = _varying(*named)
         self._rising = next(iter(dialect.rising_keys), "")
-        self._untold = Untold(dialect)
+        self.untold = Untold(dialect)
+        """What frames said beside their texts that the dialect has not heard."""
         self._table = Table()
         self._shelf = Shelf(kinds)
         # What is around numbers that rise by one, where only they and texts vary; and around texts and totals.
@@ -113,18 +114,13 @@ class Templates:
         return bool(self._table.by_frame or self._shelf.in_force)
 
     @property
-    def telling(self) -> Shape | None:
-        """The shape of the last frame, if it said more than its text and the dialect was not told."""
-        return self._untold.shape
-
-    @property
     def is_behind(self) -> bool:
         """True if there is something that the dialect was not told."""
-        return self._untold.is_any
+        return self.untold.is_any
 
     def catch_up(self) -> None:
         """Tell the dialect what frames said that were not read in full."""
-        self._untold.tell()
+        self.untold.tell()
 
     def clear(self) -> None:
         """Something happened that was no plain delta."""
@@ -179,7 +175,7 @@ class Templates:
         # one that tells more, of which the latest counts.
         is_hopeless = vain > _HOPELESS and self._tries % _NOW_AND_THEN
         if number is None and not is_hopeless and not sample.tells and not self.may_tell_more:
-            self._make_template(sample.event, sample.payload, sample.data, sample.read)
+            self._make_template(sample)
         self._probing = False
         self._look_if_ready()
 
@@ -217,10 +213,10 @@ class Templates:
             return False
         return self._shelf.make(sample, self._tries, has_calls=len(self._calls) > 1)
 
-    def _make_template(self, event: Any, payload: dict[str, Any], data: bytes, read: bytes | None) -> None:
-        around = edges_of(event.text, data, self._keys)
+    def _make_template(self, sample: Sample) -> None:
+        around = edges_of(sample.event.text, sample.data, self._keys)
         if around is not None:
-            self._put_in_force(Edges(Target(event, payload), *around), data, read)
+            self._put_in_force(Edges(Target(sample.event, sample.payload), *around), sample.data, sample.read)
 
     def _put_in_force(self, edges: Edges, data: bytes, read: bytes | None) -> None:
         self._table.add(edges)
@@ -263,7 +259,7 @@ class Templates:
         if self._totalled is not None:
             found = self._totalled.find(read)
             if found is not None:
-                if self._untold.shape is not self._totalled.shape:
+                if self.untold.shape is not self._totalled.shape:
                     self._note(self._totalled.shape)
                 return found
         known = self._table.find_read(read)
@@ -275,8 +271,8 @@ class Templates:
             found = counted.find(read, number)
             if found is not None:
                 self._risen = number
-                if self._untold.listens:
-                    self._untold.hear(found[0], found[1], number)
+                if self.untold.listens:
+                    self.untold.hear(found[0], found[1], number)
                 return found
         found = self._find_shaped(read) if self._shelf.in_force else None
         if found is None:
@@ -306,7 +302,7 @@ class Templates:
 
     def _learner_for(self, shape: Shape) -> Counted | Totalled | None:
         """What may learn from frames of that shape, where a number or totals vary."""
-        if shape.keeps or (shape.is_running and (shape.is_numbered or self._untold.listens)):
+        if shape.keeps or (shape.is_running and (shape.is_numbered or self.untold.listens)):
             return None
         if not shape.is_running:
             if self._counted is None:
@@ -325,8 +321,8 @@ class Templates:
         self._since += 1
         if self._in_vain:
             self._in_vain = {}
-        if self._untold.listens:
-            self._untold.hear(target, text)
+        if self.untold.listens:
+            self.untold.hear(target, text)
         return target, text
 
     def _took(
@@ -345,8 +341,8 @@ class Templates:
                     self._drop_templates()
         if shape.is_stateful:
             self._note(shape)
-        if self._untold.listens:
-            self._untold.hear(found[0], found[1], shape.number)
+        if self.untold.listens:
+            self.untold.hear(found[0], found[1], shape.number)
         return found
 
     def _renew(self, found: tuple[Target, str], data: bytes, read: bytes | None) -> None:
@@ -361,7 +357,7 @@ class Templates:
         if shape.is_numbered:
             self._risen = shape.number
         if shape.tells:
-            self._untold.note(shape)
+            self.untold.note(shape)
 
     def _probe(self) -> None:
         """Perhaps a template would fit by now, which is faster: the next frame is read in full."""
@@ -414,7 +410,7 @@ class Templates:
     @property
     def _likeliest(self) -> tuple[Any, Callable[[Any, int], None]] | None:
         """What the next reads are most likely to fit, and what is to be done when it has taken some."""
-        if self._table.by_read and not self._untold.listens:
+        if self._table.by_read and not self.untold.listens:
             return self._table.only or self._table, self._took_edges
         if self._counted is not None and self._counted.parts and not self._counted.is_worn:
             return self._counted, self._took_counted
@@ -439,10 +435,10 @@ class Templates:
     def _took_counted(self, counted: Counted, first: int) -> None:
         count = len(counted.texts)
         self.taken += count
-        if count and self._untold.listens:
+        if count and self.untold.listens:
             heard = Heard(None if counted.targets else counted.runs[0][0], first)
             heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
-            self._untold.hear_all(heard)
+            self.untold.hear_all(heard)
         self._risen += count
 
     def _took_totalled(self, totalled: Totalled, _: int) -> None:
@@ -454,10 +450,10 @@ class Templates:
         self.taken += len(shape.texts)
         if shape.texts:
             self._note(shape)
-            if self._untold.listens:
+            if self.untold.listens:
                 heard = Heard(next(iter(shape.targets.values())), first if shape.is_numbered else -1)
                 heard.texts = shape.texts
-                self._untold.hear_all(heard)
+                self.untold.hear_all(heard)
         if len(shape.texts) == MANY and not shape.is_numbered:
             # It is worth another look whether templates fit.
             self._probe()
@@ -474,7 +470,7 @@ class Templates:
             target.open(accumulator).append(text)
             self.taken += 1
             shapes = self._shelf.in_force
-            if len(shapes) == 1 and not self._table.by_frame and not self._untold.listens:
+            if len(shapes) == 1 and not self._table.by_frame and not self.untold.listens:
                 shape = shapes[0]
                 if shape.seen >= _NOW_AND_THEN and shape.may_take:
                     self.taken += shape.take(accumulator, frames)
@@ -488,7 +484,7 @@ class Templates:
         Returns:
             How many bytes were taken.
         """
-        if self._untold.listens or len(data) > self._longest:
+        if self.untold.listens or len(data) > self._longest:
             return 0
         edges = self._table.first_of(data)
         if edges is None:
