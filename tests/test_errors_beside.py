@@ -59,6 +59,9 @@ def test_an_error_beside_anything_is_told(dialect, streams):
             assert response.error is not None, (frames[at], response)
             assert (response.error.message, response.ended) == ("boom", "error"), (frames[at], response)
             assert response.finish_reason == "error"
+            events = [*chunkfold.stream([*frames[:at], changed, *frames[at + 1 :]], dialect, **options)]
+            told = [event.error.message for event in events if event.type == "error"]
+            assert told.count("boom") == 1, frames[at]
     assert tried > 0
 
 

@@ -589,8 +589,8 @@ def _call_usage(raw: dict[str, Any]) -> Usage:
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
 _REASONING = frozenset({"id", "role", "content", "encryptedValue"})
 _TOOL = frozenset({"id", "role", "content", "toolCallId", "error"})
-# Events that are errors, or whose errors are a tool's.
-_OWN_ERRORS = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
+# Events that are errors, that tell the one beside themselves, or whose errors are a tool's.
+_OWN_ERRORS = frozenset({"RUN_ERROR", "RUN_FINISHED", "TOOL_CALL_RESULT"})
 _ENTRY = frozenset({"id", "type", "function"})
 
 _WHOLE: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {

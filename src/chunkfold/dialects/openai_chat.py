@@ -473,11 +473,8 @@ class OpenAIChat(Dialect):
             if not self.w.has_call(index, number):
                 return
         if not isinstance(number, (int, str)):
-            # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
-            before = self.w.last_call(index)
-            is_named = name and not id_ and not arguments and not is_alone and (before is None or before.id is None)
-            is_own = self.is_whole or is_named
-            number = f"place {place} of {self.w.frame}" if is_own else None
+            is_named = name and not id_ and not arguments and not is_alone
+            number = self._number_by_place(index, place, is_named=bool(is_named))
         # An object with nothing in it may only say that text is to follow.
         is_start = arguments == {} and (id_ or not name) and not self.is_whole
         self.w.call(
@@ -490,6 +487,12 @@ class OpenAIChat(Dialect):
             tool_type=kind if isinstance(kind, str) else "function",
             extra=rest,
         )
+
+    def _number_by_place(self, index: int, place: int, *, is_named: bool) -> str | None:
+        """In a body that was not streamed each is a call; so are those of one list that have nothing but names."""
+        before = self.w.last_call(index)
+        is_own = self.is_whole or (is_named and (before is None or before.id is None))
+        return f"place {place} of {self.w.frame}" if is_own else None
 
     def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """The single call of before tools, deprecated since 2023: no id, no index. Some tell it in both forms."""

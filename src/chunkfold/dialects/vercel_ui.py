@@ -42,8 +42,8 @@ _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
 _ERROR = ("error", "errorText")
-# Events that are errors, or whose errors are a tool's.
-_OWN_ERRORS = frozenset({"error", "tool-input-error", "tool-output-error", "tool-output-denied"})
+# Events that are errors, that tell the one beside themselves, or whose errors are a tool's.
+_OWN_ERRORS = frozenset({"error", "finish", "tool-input-error", "tool-output-error", "tool-output-denied"})
 
 
 class VercelUI(Dialect):
