@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -222,3 +223,19 @@ def test_dialects_are_loaded_on_first_use():
 
 def test_the_command_is_not_loaded_with_the_package():
     assert not [name for name in loaded_by("import chunkfold") if name.startswith("chunkfold.cli")]
+
+
+def test_the_manual_shows_the_layers_as_they_are():
+    page = (ROOT.parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| ([^|]+) \|", page[: page.index("## Where to look")], re.MULTILINE)
+    shown = {layer: set(re.findall(r"`(\w+)`", cell)) for layer, cell in rows if layer != "layer"}
+    assert list(shown) == [layer for layer in LAYERS if layer != "package"]
+    assert shown == {layer: LAYERS[layer] for layer in shown}
+
+
+def test_the_modules_that_the_manual_leads_to_are_there():
+    page = (ROOT.parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
+    looked = page[page.index("## Where to look") : page.index("## A new dialect")]
+    named = re.findall(r"`((?:dialects/|framing/)?_\w+|dialects/\w+)`", looked)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / f"{name}.py").exists()] == []
