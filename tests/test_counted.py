@@ -10,7 +10,7 @@ import pytest
 
 import chunkfold
 from chunkfold.likeness import deltas
-from chunkfold.likeness.counted import Counted
+from chunkfold.likeness.counted import Counted, _spelled
 from tests.laws import assert_templates_change_nothing
 from tests.test_fast_equals_slow import frames_read_in_full, slowly
 
@@ -163,3 +163,18 @@ def test_a_call_told_whole_after_its_ids_took_turns_is_confirmed():
     assert "PartReplace" not in events
     pulled = chunkfold.fold(iter(frames))
     assert pulled.tool_calls[0].raw_arguments == whole
+
+
+@pytest.mark.parametrize("number", [-3, 0, 7, 900, 990, 999, 1000, 1001, 1990, 9_950, 123_456, 999_990, 10**20])
+def test_numbers_are_spelled_as_they_are(number):
+    first, digits = _spelled(number, 64)
+    assert [first + one for one in digits] == [str(one).encode() for one in range(number, number + 64)]
+
+
+@pytest.mark.parametrize("place", [30, 640, 996, 999, 1000, 1003, 1500])
+def test_a_frame_that_comes_again_amid_many_reads_is_not_taken_twice(place):
+    frames = calls(1, 2000)
+    once, twice = chunkfold.fold(frames), chunkfold.fold([*frames[: place + 1], *frames[place:]])
+    assert len(once.tool_calls[0].raw_arguments) > 2000
+    assert twice.tool_calls == once.tool_calls
+    assert [note.kind for note in twice.diagnostics] == ["repeated_event", *(note.kind for note in once.diagnostics)]

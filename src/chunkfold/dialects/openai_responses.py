@@ -140,8 +140,8 @@ class OpenAIResponses(Dialect):
                     text = told_beside(word(target.payload.get("type")), target.payload)
                     sums[target] = crc32(text.encode("utf-8", "surrogatepass"))
             if run.number >= 0:
-                targets = run.targets if run.target is None else repeat(run.target)
-                self._sequence.hear(run.number, map(sums.__getitem__, targets), run.texts)
+                told = map(sums.__getitem__, run.targets) if run.target is None else repeat(sums[run.target])
+                self._sequence.hear(run.number, told, run.texts)
 
     def done(self) -> None:
         """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""

@@ -27,6 +27,9 @@ _BAD = (msgspec.DecodeError, UnicodeDecodeError)
 _read_string: Callable[[bytes], str] = msgspec.json.Decoder(str).decode
 # So many times it may be learned from a read without being of use.
 _PATIENCE = 32
+# The numbers below a thousand as they are spelled, and as others end that have the same thousands.
+_SMALL = [b"%d" % number for number in range(1000)]
+_ENDS = [b"%03d" % number for number in range(1000)]
 
 
 class Counted:
@@ -131,12 +134,13 @@ class Counted:
         bytes around what is left of each, with the numbers from *number* on, makes *joined* again.
         """
         self.texts, self.targets, self.runs = [], [], []
-        form = self._start + b'"%b"' + self.tail.replace(b"%", b"%%")
-        start, end, count = len(self._start % number) + 1, -len(self.tail) - 1, len(pieces)
-        inner = [piece[start:end] for piece in pieces]
-        said: list[Any] = [None] * (2 * count)
-        said[::2], said[1::2] = range(number, number + count), inner
-        if form * count % tuple(said) != joined:
+        count, inside = len(pieces), slice(len(self._start % number) + 1, -len(self.tail) - 1)
+        inner = [piece[inside] for piece in pieces]
+        same, digits = _spelled(number, count)
+        first, between, last = self.head + same, next(iter(self.parts)) + b'"', b'"' + self.tail
+        said = [last + first] * (4 * count)
+        said[0], said[1::4], said[2::4], said[3::4] = first, digits, [between] * count, inner
+        if b"".join(said) + last != joined:
             return 0
         texts = strings(inner)
         if not texts:
@@ -212,3 +216,11 @@ class Counted:
         if len(self.texts) < MANY:
             raise StopIteration
         return next(pieces)
+
+
+def _spelled(number: int, count: int) -> tuple[bytes, list[bytes]]:
+    """How *count* numbers from *number* on are spelled: what all of them begin with, and the rest of each."""
+    thousands, at = divmod(number, 1000)
+    if number < 0 or at + count > 1000:
+        return b"", [b"%d" % one for one in range(number, number + count)]
+    return (b"%d" % thousands, _ENDS[at : at + count]) if thousands else (b"", _SMALL[at : at + count])

@@ -69,7 +69,7 @@ class Edges:
             StopIteration: When there are no more; and whatever *pieces* raises.
         """
         before, after = self.read_first, self.read_last
-        start, end = len(before), -len(after)
+        inside = slice(len(before), -len(after))
         texts = self.target.open(accumulator)
         self.count = 0
         if self.target.builder.hidden:  # by policy: what is thrown away cannot be counted
@@ -82,7 +82,7 @@ class Edges:
                 if len(piece) > longest:
                     return piece
                 try:
-                    text = _read_string(piece[start:end])
+                    text = _read_string(piece[inside])
                 except _BAD:
                     return piece
                 if not text:
@@ -100,8 +100,8 @@ class Edges:
         bytes around what is left of each makes *joined* again.
         """
         before, after = self.read_first + b'"', b'"' + self.read_last
-        start, end = len(before), -len(after)
-        inner = [piece[start:end] for piece in pieces]
+        inside = slice(len(before), -len(after))
+        inner = [piece[inside] for piece in pieces]
         same = before + (after + before).join(inner) + after == joined
         self.count = self._take(accumulator, inner) if same else 0
         return self.count
@@ -125,9 +125,9 @@ class Edges:
             if other != place:
                 many = _equal(lines[other : many * size : size], fixed[other])
         before, after = first.rpartition(b"\n")[2] + b'"', b'"' + last.partition(b"\n")[0]
-        start, end = len(before), -len(after)
+        inside = slice(len(before), -len(after))
         held = lines[place : many * size : size]
-        inner = [line[start:end] for line in held if line.startswith(before) and line.endswith(after)]
+        inner = [line[inside] for line in held if line.startswith(before) and line.endswith(after)]
         if len(inner) != len(held):
             fits = (line.startswith(before) and line.endswith(after) for line in held)
             del inner[next(number for number, fit in enumerate(fits) if not fit) :]
