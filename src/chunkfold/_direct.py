@@ -29,6 +29,8 @@ END: Final = object()
 _LONG_READ = 4 << 10
 # How many bytes of those are looked at in one go, at first and at most.
 _FIRST_SPAN, _LAST_SPAN = 2 << 10, 64 << 10
+# A read of so few lines holds one event, or two, which are long then.
+_FEW_LINES = 3
 # What a binary message may begin with, and how long its beginning is.
 _BINARY = (b"\x00", b"\x01")
 _PRELUDE_BYTES = 12
@@ -162,10 +164,10 @@ class DirectDecoder(Decoder):
         Take the frames of a long read: many in one go where they fit one template, else one by one, so that templates
         are learned and fit. What is left is returned.
         """
+        if data.count(b"\n") <= _FEW_LINES:
+            return data  # one long frame
         blank = b"\r\n\r\n" if b"\r\n\r\n" in data[:_LONG_READ] else b"\n\n"
         at, end = 0, data.rfind(blank) + len(blank)
-        if data.find(blank) + len(blank) == end:
-            return data  # one long frame
         while at < end and end >= len(blank):
             stop = data.find(blank, at + self._span, end) + len(blank)
             window = data[at : stop if stop >= len(blank) else end]
