@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from chunkfold import _json
 from chunkfold.dialects._snapshots import Piece
+from chunkfold.dialects._words import word
 from chunkfold.parts import Kind
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
-    "has_object_input", "input_text",
+    "part_row",
 ]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
@@ -67,17 +67,10 @@ EVENT_FIELDS = frozenset(
 )  # fmt: skip
 
 
-def has_object_input(kind: str, given: dict[str, Any]) -> bool:
-    """True if the item is a call whose input is not text, so that its exact form is that of the JSON around it."""
-    return kind in CALLS and not any(isinstance(given.get(field), str) for field in CALLS[kind][2] if field in AS_TEXT)
-
-
-def input_text(field: str, value: Any, data: bytes, *path: str) -> str:
-    """The argument text of an input: text and objects as they are, else an object with the field in it."""
-    if isinstance(value, str) and field not in ("code", "queries"):
-        return value
-    text = (_json.exact_at(data, *path, field) if data else None) or _json.encode_exactly(value)
-    return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
+def part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
+    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
+    kind = word(part.get("type"), default=default)
+    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
 class Item(msgspec.Struct, eq=False):

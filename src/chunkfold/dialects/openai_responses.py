@@ -19,25 +19,11 @@ from zlib import crc32
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
 from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
 from chunkfold.dialects._media import base64_bytes
-from chunkfold.dialects._output_items import (
-    AS_TEXT,
-    BY_ITEM_ID,
-    CALLS,
-    EVENT_FIELDS,
-    OPENINGS,
-    OWN,
-    PART,
-    PARTS,
-    RESULTS,
-    TYPES,
-    Item,
-    has_object_input,
-    input_text,
-)  # fmt: skip
+from chunkfold.dialects._output_items import CALLS, EVENT_FIELDS, OPENINGS, OWN, PART, PARTS, RESULTS, Item, part_row
 from chunkfold.dialects._response_events import (
     BESIDE,
     INPUTS,
@@ -151,10 +137,7 @@ class OpenAIResponses(Dialect):
             if item.kind in CALLS and not item.done and not self._completed:
                 self.w.cut(item.first.slot)
             if item.outputs and not item.done:
-                content: list[Any] = []
-                for out in item.outputs.values():
-                    content += out if isinstance(out, list) else [{name: "".join(out[name]) for name in out}]
-                self.w.update(item.first.slot, extra={"content": content})
+                self.w.update(item.first.slot, extra={"content": _call_items.printed(item)})
             elif item.kind in CALLS and not item.done and not item.first.has_text:
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
@@ -257,7 +240,7 @@ class OpenAIResponses(Dialect):
             listing.take(item)
             if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
                 self.w.cut(item.first.slot)
-            if texts is None and has_object_input(kind_of(given), given):
+            if texts is None and _call_items.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
 
@@ -316,7 +299,9 @@ class OpenAIResponses(Dialect):
             **news(item.fields, given, OWN.get(kind, _NONE), whole=kind == "reasoning"),
         }
         if kind in CALLS:
-            self._open_call(item, given, extra)
+            extra["index"] = extra.pop("output_index")
+            self._start(item, _call_items.kind(item, given), extra, **_call_items.facts(item, given))
+            self._items.last_call = item
         elif kind in RESULTS:
             self._start(item, "server_tool_result", {**extra, "type": kind}, id=item.call_id)
         elif kind == "reasoning":
@@ -384,7 +369,7 @@ class OpenAIResponses(Dialect):
             item.first.slot.id = item.call_id
             self.w.update(item.first.slot, extra=fields, **fresh)
         else:
-            self._take_call(item, given, data, *path, whole=whole)
+            _call_items.take(self.w, item, given, data, *path, whole=whole)
 
     # Parts of messages and of reasoning
 
@@ -395,13 +380,13 @@ class OpenAIResponses(Dialect):
             if family == PARTS[default][0]:
                 came.setdefault(kind, []).append(piece)
         parts = listed if isinstance(listed, list) else [listed] if listed else []
-        left = Counter(_part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
+        left = Counter(part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
         for place, given in enumerate(parts):
             if not isinstance(given, (dict, str)):
                 self.w.extra(("output", item.place, PARTS[default][0], place), given)
                 continue
             part = given if isinstance(given, dict) else {"type": default, "text": given}
-            family, kind, field = _part_row(part, default)
+            family, kind, field = part_row(part, default)
             found = next_told(came.get(kind, []), part.get(field), left[kind])
             left[kind] -= 1
             if found is not None and found[1] != part.get(field):
@@ -413,7 +398,7 @@ class OpenAIResponses(Dialect):
         _, default, sub = PART_EVENTS[payload["type"]]
         is_done = payload["type"].endswith("done")
         for _, part in self.w.objects("part", payload.get("part")):
-            family, kind, _ = _part_row(part, default)
+            family, kind, _ = part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
             piece = self._piece(item, family, kind, index_of(payload, sub) or 0)
             if is_done or not piece.has_text:
@@ -424,7 +409,7 @@ class OpenAIResponses(Dialect):
 
     def _take_part(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
         """A part whole, or as it is at its start."""
-        family, kind, field = _part_row(part, default)
+        family, kind, field = part_row(part, default)
         if kind != "unknown":
             piece.state(self.w, part.get(field))
             piece.cite(self.w, part.get("annotations"))
@@ -497,68 +482,6 @@ class OpenAIResponses(Dialect):
 
     # Calls
 
-    def _open_call(self, item: Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
-        name, on_server, _ = CALLS[item.kind]
-        if item.kind == "tool_search_call":
-            on_server = given.get("execution") != "client"
-        elif item.kind == "shell_call":
-            place = given.get("environment")
-            on_server = isinstance(place, dict) and word(place.get("type")).startswith("container")
-        extra["index"] = extra.pop("output_index")
-        kind: Kind = "server_tool_call" if on_server else "tool_call"
-        id_ = item.call_id or (item.id if item.kind.startswith(BY_ITEM_ID) else None)
-        tool, name = TYPES.get(item.kind, item.kind), text_of(given, "name") or name
-        self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
-        self._items.last_call = item
-
-    def _take_call(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
-        slot, id_, name = item.first.slot, text_of(given, "call_id"), text_of(given, "name")
-        fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
-        slot.id, slot.name = id_ or slot.id, name or slot.name
-        self.w.update(slot, **fresh)
-        if whole and given.get("status") == "incomplete":
-            self.w.cut(slot)
-        inputs = CALLS[item.kind][2]
-        known = item.fields.get("$field", "")
-        field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
-        if field is None:
-            return
-        value = given[field]
-        # A computer may have its action beside the list of them.
-        form = {other: given[other] for other in inputs if other != field and given.get(other)}
-        if field != inputs[0]:
-            form["$field"] = field
-        if field in AS_TEXT and not isinstance(value, str):
-            form["$form"] = "object"
-        self.w.update(slot, extra=news(item.fields, form))
-        if not whole and not item.first.has_text:
-            self._begin_input(item, field, value)
-        elif whole and value != item.value:
-            item.value = value
-            text = input_text(field, value, data, *path)
-            if given.get("status") == "incomplete" and field not in AS_TEXT and slot.kind == "tool_call":
-                # The limit cut what the model wrote, and the server closed the object: it must not be run.
-                text = text.rstrip().removesuffix("}")
-            item.first.state(self.w, text)
-
-    def _begin_input(self, item: Item, field: str, value: Any) -> None:
-        """What of the input came with the start: first text. An object is a draft, and its whole form follows."""
-        if field == "operation" and isinstance(value, dict):
-            item.rest = {key: rest for key, rest in value.items() if key != "diff"}
-            head = _json.encode(item.rest)[:-1]
-            value = value.get("diff")
-            item.opening = f'{head}{"," if item.rest else ""}"diff":"' if isinstance(value, str) else head
-        if isinstance(value, str) and value:
-            self._write_input(item, value)
-
-    def _write_input(self, item: Item, text: str) -> None:
-        """More of an input. Plain text is written as the inside of a JSON string."""
-        if item.kind in OPENINGS:
-            self.w.singular = True  # it is not written as it stands
-            text = (item.opening or "") + _json.encode(text)[1:-1]
-            item.opening = None
-        item.first.delta(self.w, text)
-
     def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
         kind, index = INPUTS[payload["type"]][1], index_of(payload, "output_index")
@@ -572,26 +495,20 @@ class OpenAIResponses(Dialect):
         field, delta = INPUTS[payload["type"]][2], payload.get("delta")
         value = payload.get(field)
         if isinstance(delta, dict) and delta:
-            delta = input_text("delta", delta, frame.data)
+            delta = _call_items.input_text("delta", delta, frame.data)
         if isinstance(delta, str) and delta:
-            self._write_input(self._input_item(payload), delta)
+            _call_items.write_input(self.w, self._input_item(payload), delta)
         elif value:
             item = self._input_item(payload)
-            self._take_call(item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
-            is_text = item.kind in OPENINGS
-            whole = _json.encode({**item.rest, field: value}) if is_text else input_text(field, value, frame.data)
-            item.first.state(self.w, whole)
+            _call_items.take(self.w, item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
+            item.first.state(self.w, _call_items.whole_input(item, field, value, frame.data))
 
     def _command(self, payload: dict[str, Any], frame: Frame) -> None:
         """A command of a shell, in pieces or, if there were none, whole. The events name no item but by its index."""
-        number, text = index_of(payload, "command_index") or 0, payload.get("delta") or payload.get("command")
+        text = payload.get("delta") or payload.get("command")
         if isinstance(text, str) and text:
-            item = self._item(payload, "shell_call")
-            is_new = number not in item.commands
-            item.opening = '","' if is_new and item.commands else item.opening
-            item.commands.add(number)
-            if is_new or "delta" in payload:
-                self._write_input(item, text)
+            item, number = self._item(payload, "shell_call"), index_of(payload, "command_index") or 0
+            _call_items.write_command(self.w, item, number, text, is_piece="delta" in payload)
 
     # What the server's tools do, and errors
 
@@ -610,14 +527,8 @@ class OpenAIResponses(Dialect):
 
     def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
         """What a command printed. It is held until it is whole, since a result has no pieces."""
-        item, number = self._item(payload, "shell_call_output"), index_of(payload, "command_index") or 0
-        delta, output = payload.get("delta"), payload.get("output")
-        if isinstance(output, list):
-            item.outputs[number] = output
-        elif isinstance(delta, dict):
-            streams = item.outputs.setdefault(number, {})
-            for name, text in delta.items() if isinstance(streams, dict) else ():
-                streams.setdefault(name, []).append(word(text, default=""))
+        item = self._item(payload, "shell_call_output")
+        _call_items.keep_printed(item, index_of(payload, "command_index") or 0, payload)
 
     def _audio(self, payload: dict[str, Any], frame: Frame) -> None:
         """Sound, each piece base64 by itself, and its words. They belong to no item."""
@@ -643,12 +554,6 @@ class OpenAIResponses(Dialect):
         told, self._told = self._told, error
         if told is None or (error.code, error.message) != (told.code, told.message):
             self.w.error(error)
-
-
-def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
-    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
-    kind = word(part.get("type"), default=default)
-    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
 HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = {
