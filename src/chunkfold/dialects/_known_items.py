@@ -162,13 +162,13 @@ class Listing:
         """One of the next items of that type that says what *given* says."""
         said = {family: _text_in(given.get(family)) for family in ("content", "summary")}
         for item in islice(reversed(self._waiting.get(kind, [])), AHEAD):
-            if item.number in self._taken or len(item.pieces) > AHEAD:
+            if item.number in self._taken or sum(map(len, item.lists.values())) > AHEAD:
                 continue
             encrypted = given.get("encrypted_content")
             if encrypted and item.fields.get("encrypted") == encrypted:
                 return item
             for family, text in said.items():
-                pieces = [piece for (listed, _, _), piece in item.pieces.items() if listed == family]
+                pieces = [piece for _, piece in item.lists.get(family, ())]
                 rest = rest_of(pieces, text) if text and pieces else None
                 if rest is not None and pieces[-1].says(rest):
                     return item

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from chunkfold.dialects._snapshots import Piece
 from chunkfold.dialects._words import word
 from chunkfold.parts import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
@@ -87,6 +90,8 @@ class Item(msgspec.Struct, eq=False):
     done: bool = False
     # The part that the item is, or that has its fields: a message's first one, but a refusal cannot have any.
     first: Any = None
+    # The parts of each of its lists, with their kinds; and those that may go on, by list, kind and index.
+    lists: dict[str, list[tuple[Kind, Piece]]] = {}
     pieces: dict[tuple[str, Kind, int], Piece] = {}
     fields: dict[str, Any] = {}
     # The checksum of an item without ids as it was done.
@@ -98,6 +103,28 @@ class Item(msgspec.Struct, eq=False):
     commands: set[int] = set()
     outputs: dict[int, Any] = {}
 
-    def parts(self, family: str) -> int:
-        """How many parts came in one of its lists."""
-        return sum(1 for listed, _, _ in self.pieces if listed == family)
+    def leave(self, key: tuple[str, Kind, int]) -> bool:
+        """
+        Give up the place of a part that is over, if there is one: another begins there. Servers leave the indexes out,
+        or count every part 0.
+        """
+        piece = self.pieces.get(key)
+        if piece is None or piece.slot.open:
+            return False
+        del self.pieces[key]
+        return True
+
+    def add(self, key: tuple[str, Kind, int], piece: Piece) -> None:
+        """Take a new part, the next one of its list."""
+        family, kind, _ = key
+        listed = self.lists.setdefault(family, [])
+        piece.place = len(listed)
+        listed.append((kind, piece))
+        self.pieces[key] = piece
+
+    def parts(self) -> Iterator[Piece]:
+        """The part that the item is, if it is one, and those of its lists."""
+        if self.first is not None:
+            yield self.first
+        for listed in self.lists.values():
+            yield from (piece for _, piece in listed)

@@ -56,15 +56,29 @@ PROGRESS = {
     **_each(("in_progress", "generating", "partial_image", "completed"), image_generation_call=()),
 }
 
-# Names that events had before, which servers still send.
+# Names that events had before, in drafts or in the manual, which servers still send.
 OLDER = {
-    f"response.{before}.{verb}": f"response.{now}.{verb}"
-    for before, now in (
-        ("reasoning", "reasoning_text"),
-        ("reasoning_summary", "reasoning_summary_text"),
-        ("text", "output_text"),
-    )
-    for verb in ("delta", "done")
+    "response.output_text_annotation.added": "response.output_text.annotation.added",
+    "response.mcp_call.arguments_delta": "response.mcp_call_arguments.delta",
+    "response.mcp_call.arguments_done": "response.mcp_call_arguments.done",
+    **{
+        f"response.{before}.{verb}": f"response.{now}.{verb}"
+        for before, now in (
+            ("reasoning", "reasoning_text"),
+            ("reasoning_content", "reasoning_text"),
+            ("reasoning_summary", "reasoning_summary_text"),
+            ("reasoning_summary.text", "reasoning_summary_text"),
+            ("text", "output_text"),
+            ("function_call.arguments", "function_call_arguments"),
+            ("mcp_call.arguments", "mcp_call_arguments"),
+            ("code_interpreter_call.code", "code_interpreter_call_code"),
+        )
+        for verb in ("delta", "done")
+    },
+    **{
+        f"response.reasoning_summary.part.{verb}": f"response.reasoning_summary_part.{verb}"
+        for verb in ("added", "done")
+    },
 }
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # Fields of the response that are facts or parts of ours; all others are kept for the native body.
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
-_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled", "canceled"})
 _CARRYING_FIELDS = EVENT_FIELDS.union(BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
@@ -330,7 +330,7 @@ class OpenAIResponses(Dialect):
             named = {"id": item.id} if item.id is not None or "id" in given else {}
             for key, value in {"type": item.kind, **named, **item.fields}.items():
                 self.w.extra(("output", item.place, key), value)
-        for piece in filter(None, (item.first, *item.pieces.values())):
+        for piece in item.parts():
             self.w.stop(piece.slot)
 
     def _take(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
@@ -352,13 +352,13 @@ class OpenAIResponses(Dialect):
             if given.get("phase", "") is None:
                 self.w.extra(("output", item.place, "phase"), None)  # where a part has its phase, `None` is no field
             self.w.message(role=given.get("role"))
-            self._list(item, given.get("content") if whole or not item.pieces else None, "output_text")
+            self._list(item, given.get("content") if whole or not item.lists else None, "output_text")
         elif item.kind == "reasoning":
             # The encrypted form replaces: the first one is a shorter draft.
             encrypted = given.get("encrypted_content")
             fields = news(item.fields, {"encrypted": encrypted} if encrypted else {})
             self.w.update(item.first.slot, signature=given.get("signature"), extra=fields)
-            if whole or not item.pieces:
+            if whole or not item.lists:
                 self._list(item, given.get("summary"), "summary_text")
                 self._list(item, given.get("content"), "reasoning_text")
         elif item.kind in RESULTS:
@@ -376,9 +376,8 @@ class OpenAIResponses(Dialect):
     def _list(self, item: Item, listed: Any, default: str) -> None:
         """The parts of an item whole."""
         came: dict[Kind, list[Piece]] = {}
-        for (family, kind, _), piece in item.pieces.items():
-            if family == PARTS[default][0]:
-                came.setdefault(kind, []).append(piece)
+        for kind, piece in item.lists.get(PARTS[default][0], ()):
+            came.setdefault(kind, []).append(piece)
         parts = listed if isinstance(listed, list) else [listed] if listed else []
         left = Counter(part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
         for place, given in enumerate(parts):
@@ -391,6 +390,8 @@ class OpenAIResponses(Dialect):
             left[kind] -= 1
             if found is not None and found[1] != part.get(field):
                 part = {**part, field: found[1]}
+            if found is None and (family, kind, place) in item.pieces:
+                place = -1 - place  # where the count began at 1, another part has that index
             self._take_part(item, part, default, found[0] if found else self._piece(item, family, kind, place))
 
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -400,7 +401,10 @@ class OpenAIResponses(Dialect):
         for _, part in self.w.objects("part", payload.get("part")):
             family, kind, _ = part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
-            piece = self._piece(item, family, kind, index_of(payload, sub) or 0)
+            key = (family, kind, index_of(payload, sub) or 0)
+            if not is_done and item.leave(key):
+                self._found.clear()
+            piece = self._piece(item, *key)
             if is_done or not piece.has_text:
                 self._take_part(item, part, default, piece)
             if is_done:
@@ -437,7 +441,7 @@ class OpenAIResponses(Dialect):
         if piece is not None:
             return piece
         extra: dict[str, Any] = {"summary": True} if family == "summary" else {}
-        if item.kind == "reasoning" and not item.pieces:
+        if item.kind == "reasoning" and not item.lists:
             piece = item.first
             self.w.update(piece.slot, extra=extra)
         else:
@@ -449,9 +453,8 @@ class OpenAIResponses(Dialect):
             if leads:
                 item.first = piece
             elif kind == "refusal":
-                self.w.extra(("output", item.place, "content", item.parts(family), "type"), "refusal")
-        piece.place = item.parts(family)
-        item.pieces[key] = piece
+                self.w.extra(("output", item.place, "content", len(item.lists.get(family, ())), "type"), "refusal")
+        item.add(key, piece)
         return piece
 
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
@@ -546,9 +549,14 @@ class OpenAIResponses(Dialect):
             w.unknown("audio", delta)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        """An error, bare or nested. A `response.failed` that follows or went before tells the same one."""
-        error = error_in(payload)
-        self._tell(error or read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
+        """
+        An error, bare or nested, also in a response. A `response.failed` before or after it tells the same one.
+        """
+        inside = payload.get("response")
+        beside = {"error": inside["error"]} if isinstance(inside, dict) and inside.get("error") else {}
+        told = {key: value for key, value in payload.items() if key != "type"}
+        error = error_in({**payload, **beside}) or read_error(told)
+        self._tell(msgspec.structs.replace(error, raw=payload))
 
     def _tell(self, error: StreamError) -> None:
         told, self._told = self._told, error
@@ -571,7 +579,7 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **dict.fromkeys(("response.audio.delta", "response.audio.done"), OpenAIResponses._audio),
     **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
     **dict.fromkeys(PINGS, lambda self, *_: self.w.ping()),
-    "error": OpenAIResponses._error,
+    **dict.fromkeys(("error", "response.error"), OpenAIResponses._error),
 }
 
 # The fields that are read, of events that have others than most.
@@ -583,8 +591,8 @@ _READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[
 }
 
 # Events that a repeat would double, or that would void what came.
-_REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
-_UNNUMBERED = frozenset({"error", *PINGS})
+_REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith((".delta", "_part.added")))})
+_UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, "response")
 DIALECT = OpenAIResponses

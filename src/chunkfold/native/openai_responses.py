@@ -149,7 +149,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 # What a response has whose closing event never came.
 DEFAULTS: Mapping[str, Any] = {"object": "response"}
 _CLOSED = ("action", "actions", "operation")
-_STATUS = ("completed", "incomplete", "failed", "cancelled")
+_STATUS = ("completed", "incomplete", "failed", "cancelled", "canceled")
 
 
 class _Item:

@@ -1,0 +1,146 @@
+"""
+Events of `openai-responses` as servers and gateways send them beside the manual: under other names, without the indexes
+of parts, or with the same index for all.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dialects.test_response_calls import added, completed, done, event, part_at, text_at, texts
+from tests.laws import assert_laws
+from tests.streams import sse
+
+
+def fold(*frames):
+    return assert_laws(b"".join(frames), [*frames], "openai-responses")
+
+
+def summary(*said):
+    parts = [{"type": "summary_text", "text": text} for text in said]
+    return {"id": "rs_1", "type": "reasoning", "summary": parts}
+
+
+def summary_part(text, **place):
+    def told(kind, **fields):
+        return event(kind, item_id="rs_1", output_index=0, **place, **fields)
+
+    return [
+        told("reasoning_summary_part.added", part={"type": "summary_text", "text": ""}),
+        told("reasoning_summary_text.delta", delta=text[:1]),
+        told("reasoning_summary_text.delta", delta=text[1:]),
+        told("reasoning_summary_text.done", text=text),
+        told("reasoning_summary_part.done", part={"type": "summary_text", "text": text}),
+    ]
+
+
+@pytest.mark.parametrize("listed", [["First.", "Second.", "Third."], ["Second.", "Third."], []])
+@pytest.mark.parametrize("place", [{}, {"summary_index": 0}])
+def test_parts_of_a_summary_that_all_have_one_index_are_parts_each(place, listed):
+    """Back ends like GitHub Copilot's leave the index out: no part may take the place of the one before."""
+    parts = [frame for text in ("First.", "Second.", "Third.") for frame in summary_part(text, **place)]
+    closing = [done(summary(*listed), output_index=0), completed(summary(*listed))]
+    response = fold(added(summary(), output_index=0), *parts, *closing)
+    assert [part.text for part in response.parts] == ["First.", "Second.", "Third."]
+    assert response.reasoning == "First.\n\nSecond.\n\nThird."
+    (item,) = response.to_native()["output"]
+    assert item["summary"] == summary("First.", "Second.", "Third.")["summary"]
+
+
+def test_parts_of_a_message_that_all_have_one_index_are_parts_each():
+    def part_done(text):
+        part = texts(text)["content"][0]
+        return event("content_part.done", item_id="msg_1", output_index=0, content_index=0, part=part)
+
+    parts = [frame for text in ("A", "B") for frame in (part_at(0), text_at(0, text), part_done(text))]
+    response = fold(added(texts(), output_index=0), *parts, done(texts("A", "B"), output_index=0), completed())
+    assert [part.text for part in response.parts] == ["A", "B"]
+    assert response.to_native()["output"] == [texts("A", "B")]
+
+
+def test_a_part_whose_start_comes_again_by_its_number_is_one_part():
+    """A stream that is taken up again tells some events twice."""
+    told = [
+        ("content_part.added", {"part": {"type": "output_text", "text": ""}}),
+        ("output_text.delta", {"delta": "A"}),
+        ("output_text.done", {"text": "A"}),
+        ("content_part.done", {"part": {"type": "output_text", "text": "A"}}),
+    ]
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    frames = [event(kind, sequence_number=at, **place, **fields) for at, (kind, fields) in enumerate(told)]
+    response = fold(*frames, *frames, completed())
+    assert [part.text for part in response.parts] == ["A"]
+
+
+def test_a_message_that_counts_its_parts_from_one_keeps_what_it_lists():
+    """As vLLM does, which goes on with the count of the item before."""
+    response = fold(text_at(1, "A"), done(texts("A", "B"), output_index=0), completed(texts("A", "B", "C")))
+    assert [part.text for part in response.parts] == ["A", "B", "C"]
+
+
+CITATION = {"type": "url_citation", "url": "u", "title": "t", "start_index": 0, "end_index": 1}
+
+
+def test_a_citation_under_the_older_name_is_one():
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0, "annotation_index": 0}
+    response = fold(text_at(0, "A"), event("output_text_annotation.added", annotation=CITATION, **place), completed())
+    assert [part.kind for part in response.parts] == ["text"]
+    assert response.annotations == (CITATION,)
+
+
+@pytest.mark.parametrize(
+    ("stem", "verbs", "item", "field", "said"),
+    [
+        ("mcp_call", ("arguments_delta", "arguments_done"), "mcp_call", "arguments", '{"a":1}'),
+        ("mcp_call.arguments", ("delta", "done"), "mcp_call", "arguments", '{"a":1}'),
+        ("function_call.arguments", ("delta", "done"), "function_call", "arguments", '{"a":1}'),
+        ("code_interpreter_call.code", ("delta", "done"), "code_interpreter_call", "code", "x = 1"),
+    ],
+)
+def test_inputs_under_older_names_are_inputs(stem, verbs, item, field, said):
+    place = {"item_id": "i_1", "output_index": 0}
+    start = {"type": item, "id": "i_1", "name": "f", "call_id": "call_1", field: ""}
+    pieces = [event(f"{stem}.{verbs[0]}", delta=piece, **place) for piece in (said[:3], said[3:])]
+    response = fold(
+        added(start, output_index=0), *pieces, event(f"{stem}.{verbs[1]}", **{field: said}, **place), completed()
+    )
+    (call,) = response.parts
+    assert call.status == "complete"
+    assert call.arguments == ({"code": said} if field == "code" else {"a": 1})
+
+
+@pytest.mark.parametrize("stem", ["reasoning", "reasoning_content", "reasoning_summary", "reasoning_summary.text"])
+def test_reasoning_under_older_names_is_reasoning(stem):
+    frames = [event(f"{stem}.delta", output_index=0, delta=piece) for piece in ("Hm", "m.")]
+    response = fold(*frames, event(f"{stem}.done", output_index=0, text="Hmm."), completed())
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hmm.")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"message": "full"}, (None, None, "full", None)),
+        ({"code": "context_length_exceeded"}, (None, "context_length_exceeded", None, 400)),
+        ({"error": {"code": 429}}, (None, 429, None, 429)),
+        ({"error": {"type": "server_error", "message": "boom"}}, ("server_error", None, "boom", 500)),
+        (
+            {"response": {"error": {"code": "no_model", "message": "gone"}}, "status": 503},
+            (None, "no_model", "gone", 503),
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["error", "response.error"])
+def test_an_error_event_may_have_either_name_and_any_form(kind, fields, told):
+    payload = {"type": kind, **fields}
+    response = fold(text_at(0, "A"), sse(payload, kind))
+    error = response.error
+    assert (error.type, error.code, error.message, error.status) == told
+    assert error.raw == payload
+    assert [part.text for part in response.parts] == ["A"]
+    assert not response.truncated
+
+
+def test_cancelled_may_be_spelled_the_american_way():
+    response = fold(text_at(0, "A"), event("canceled", response={"id": "resp_1", "status": "canceled"}))
+    assert (response.finish_reason, response.native_finish_reason) == ("cancelled", "canceled")
+    assert (response.truncated, response.to_native()["status"]) == (False, "canceled")
