@@ -160,6 +160,20 @@ def test_responses_get_nothing_that_only_responses_have():
     assert sent[3]["output"] == [{"stdout": "", "stderr": ""}, "x"]
 
 
+def test_responses_get_of_a_picture_no_more_than_they_take():
+    """ "Unknown parameter: 'input[1].action'": what was asked for is in the item, but not in one that is sent."""
+    asked = {"action": "generate", "background": "opaque", "output_format": "png", "quality": "high", "size": "1x1"}
+    made = item("image_generation_call", result="QQ==", revised_prompt="A cat.", **asked)
+    sent = sent_back({**RESPONSES["nothing"], "output": [made]}, "openai-responses")
+    assert sent == [item("image_generation_call", result="QQ==")]
+
+
+def test_responses_get_no_arguments_that_the_sdk_has_read():
+    called = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    body = {**RESPONSES["nothing"], "output": [{**called, "parsed_arguments": {}}]}
+    assert sent_back(body, "openai-responses") == [called]
+
+
 def test_responses_get_no_media():
     picture = ImagePart(media_type="image/png", data=b"x")
     assert Message(parts=(picture, FilePart(url="u"))).to_request("openai-responses") == []

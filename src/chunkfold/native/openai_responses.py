@@ -433,6 +433,10 @@ _CALL_TYPES = {ours: theirs for theirs, ours in TYPES.items()}
 _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResult: _result, UnknownPart: _unknown}
 
 
+# The fields of an item that requests may have, where they refuse others: "Unknown parameter: 'input[1].action'".
+_SENT: Mapping[str, Iterable[str]] = {"image_generation_call": ("type", "id", "status", "result")}
+
+
 def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
     """What each command of a shell printed."""
     listed = item.get("output") if item["type"] == "shell_call_output" else None
@@ -453,6 +457,9 @@ def request(message: Message) -> list[dict[str, Any]]:
     for item in items:
         for made in (item, *_printed(item)):
             made.pop("created_by", None)
+        for key in item.keys() - _SENT.get(item["type"], item.keys()):
+            del item[key]
+        item.pop("parsed_arguments", None)  # OpenAI's SDK adds it
         if item["type"] in OWN and item.get("id", "") is None:
             del item["id"]
         if item["type"] == "reasoning":
