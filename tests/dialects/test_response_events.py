@@ -144,3 +144,32 @@ def test_cancelled_may_be_spelled_the_american_way():
     response = fold(text_at(0, "A"), event("canceled", response={"id": "resp_1", "status": "canceled"}))
     assert (response.finish_reason, response.native_finish_reason) == ("cancelled", "canceled")
     assert (response.truncated, response.to_native()["status"]) == (False, "canceled")
+
+
+@pytest.mark.parametrize("again", [{}, {"response": {"id": "resp_1"}}, {"response": {"id": "resp_1", "output": []}}])
+@pytest.mark.parametrize(
+    ("end", "reason", "native"),
+    [
+        (
+            {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+            "length",
+            "max_output_tokens",
+        ),
+        ({"status": "failed", "error": {"code": "server_error", "message": "m"}}, "error", "failed"),
+        ({"status": "completed"}, "stop", "completed"),
+    ],
+)
+def test_a_done_behind_another_end_is_no_other_end(end, reason, native, again):
+    """Gateways send it behind an end of any kind."""
+    closing = event(end["status"], response={"id": "resp_1", "output": [], **end})
+    response = fold(text_at(0, "A"), closing, event("done", **again))
+    assert (response.finish_reason, response.native_finish_reason) == (reason, native)
+    assert response.to_native()["status"] == end["status"]
+
+
+def test_a_call_that_the_limit_cut_is_not_made_whole_by_a_done():
+    start = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "in_progress"}
+    limit = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    response = fold(added(start, output_index=0), event("incomplete", response=limit), event("done"))
+    assert [call.status for call in response.tool_calls] == ["truncated"]
+    assert response.finish_reason == "length"

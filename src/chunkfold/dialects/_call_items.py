@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
 __all__ = [
-    "facts", "has_object_input", "input_text", "keep_printed", "kind", "printed", "take", "whole_input",
+    "facts", "has_object_input", "input_text", "keep_printed", "kind", "printed", "progress", "take", "whole_input",
     "write_command", "write_input",
 ]  # fmt: skip
+
+# What is said of a picture that is not ready.
+_PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
 
 
 def kind(item: Item, given: dict[str, Any]) -> Kind:
@@ -123,6 +126,14 @@ def input_text(field: str, value: Any, data: bytes, *path: str) -> str:
         return value
     text = (_json.exact_at(data, *path, field) if data else None) or _json.encode_exactly(value)
     return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
+
+
+def progress(payload: dict[str, Any]) -> dict[str, Any]:
+    """What an event about the work of a tool says of its call: how far it is, or a picture that is not ready."""
+    status = payload["type"].rpartition(".")[2]
+    if status != "partial_image":
+        return {"status": status}
+    return {name: payload[name] for name in _PREVIEW if name in payload} | {"result": payload.get("partial_image_b64")}
 
 
 def keep_printed(item: Item, number: int, payload: dict[str, Any]) -> None:

@@ -57,8 +57,6 @@ _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled", "canceled"}
 _CARRYING_FIELDS = EVENT_FIELDS.union(BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
-_PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
-
 
 class OpenAIResponses(Dialect):
     """OpenAI Responses streaming, also by Azure, Bedrock, xAI, OpenRouter, LM Studio, llama.cpp and others."""
@@ -192,10 +190,15 @@ class OpenAIResponses(Dialect):
 
     def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
         response, inside = response_in(payload), payload.get("response")
-        said = payload["type"].removeprefix("response.").replace("done", "completed")
+        said = payload["type"].removeprefix("response.")
         is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
         path = ("output",) if is_beside else ("response", "output")
-        self._whole_response(response, said, frame, *path, is_event=True)
+        if said == "done" and self.end_seen and word(response.get("status")) not in _ENDS:
+            # Gateways send it behind an end of any kind.
+            self._facts(response)
+            self._output(response.get("output"), frame, *path, is_cut=not self._completed)
+        else:
+            self._whole_response(response, said.replace("done", "completed"), frame, *path, is_event=True)
         self.w.message(vendor=next((_VENDORS[key] for key in payload if key in _VENDORS), None))
 
     def _whole_response(
@@ -517,12 +520,7 @@ class OpenAIResponses(Dialect):
 
     def _progress_of(self, payload: dict[str, Any], frame: Frame) -> None:
         """A status; or a preview, which stands as the result until the next one, or the picture itself, comes."""
-        _, kind, status = payload["type"].split(".")
-        given = {"status": status}
-        if status == "partial_image":
-            given = {name: payload[name] for name in _PREVIEW if name in payload}
-            given["result"] = payload.get("partial_image_b64")
-        item = self._item(payload, kind)
+        item, given = self._item(payload, payload["type"].split(".")[1]), _call_items.progress(payload)
         if not item.done:
             if item.given and "status" not in item.fields:
                 given.pop("status", None)  # not every item has one
