@@ -173,3 +173,39 @@ def test_a_call_that_the_limit_cut_is_not_made_whole_by_a_done():
     response = fold(added(start, output_index=0), event("incomplete", response=limit), event("done"))
     assert [call.status for call in response.tool_calls] == ["truncated"]
     assert response.finish_reason == "length"
+
+
+@pytest.mark.parametrize("listed", [[texts("cod")], [texts("codex-ok")], []])
+def test_a_text_that_goes_on_behind_its_end_keeps_what_came(listed):
+    """As 9Router sends it: a part, and its item, are told to be over after the first piece."""
+    closed = [event("output_text.done", item_id="msg_1", output_index=0, content_index=0, text="cod")]
+    closed.append(done(texts("cod"), output_index=0))
+    pieces = [text_at(0, piece) for piece in ("ex", "-", "ok")]
+    response = fold(part_at(0), text_at(0, "cod"), *closed, *pieces, completed(*listed))
+    assert response.text == "codex-ok"
+    kinds = [diagnostic.kind for diagnostic in response.diagnostics]
+    assert kinds == (["late_delta", "stale_text"] if listed == [texts("cod")] else ["late_delta"])
+
+
+def test_a_text_that_is_stated_shorter_is_that_text():
+    """What is not what was stated before replaces what came."""
+    stated = [
+        event("output_text.done", item_id="msg_1", output_index=0, content_index=0, text=text) for text in ("ab", "a")
+    ]
+    assert fold(text_at(0, "ab"), stated[0], text_at(0, "c"), stated[1], completed()).text == "a"
+
+
+def test_items_at_one_index_share_no_fields():
+    """SGLang's router closes with one empty message, whatever items came."""
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    empty = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": ""}]}
+    response = fold(done(thought, output_index=0), completed(empty))
+    assert response.to_native()["output"] == [thought, empty]
+
+
+def test_reasoning_and_text_at_one_index_share_no_fields():
+    hm = event("reasoning_text.delta", item_id="rs_1", output_index=0, content_index=0, delta="Hm.")
+    response = fold(hm, text_at(0, "A"), done(texts("A"), output_index=0), completed())
+    reasoning, message = response.to_native()["output"]
+    assert reasoning["content"] == [{"type": "reasoning_text", "text": "Hm."}]
+    assert message == texts("A")

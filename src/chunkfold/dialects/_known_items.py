@@ -27,7 +27,7 @@ __all__ = ["Items", "Listing", "checksum", "index_of", "kind_of", "text_of"]
 class Items:
     """The items that came, and the ways to find one."""
 
-    __slots__ = ("_called", "_ids", "_last", "_placed", "all", "index_reused", "last_call")
+    __slots__ = ("_called", "_end", "_ids", "_last", "_numbers", "_placed", "all", "index_reused", "last_call")
 
     def __init__(self) -> None:
         self.all: list[Item] = []
@@ -36,6 +36,9 @@ class Items:
         self._ids: dict[str, Item] = {}
         self._last: dict[str, Item] = {}
         self._called: dict[tuple[str, str], Item] = {}
+        # The numbers that fields of items are kept under, and the next one after them.
+        self._numbers: set[int] = set()
+        self._end = 0
         self.last_call: Item | None = None
         # Servers that give all items one index tell them apart by their ids.
         self.index_reused = False
@@ -48,6 +51,14 @@ class Items:
             self._placed[index, item.kind] = item
         self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
+
+    def number(self, index: int | None) -> int:
+        """A number to keep the fields of a new item under: its index, unless another item has that one."""
+        number = len(self.all) if index is None else index
+        number = self._end if number in self._numbers else number
+        self._numbers.add(number)
+        self._end = max(self._end, number + 1)
+        return number
 
     def name(self, item: Item, given: Mapping[str, Any]) -> None:
         """Keep the ids by which later events may name the item."""

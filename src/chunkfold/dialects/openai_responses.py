@@ -294,7 +294,10 @@ class OpenAIResponses(Dialect):
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = kind_of(given), len(self._items.all), index_of(payload, "output_index")
-        item = Item(kind, number, number if index is None else index, OPENINGS.get(kind))
+        place = number if index is None else index
+        # Parts of two items at one index must not share their fields.
+        place = self._items.number(index) if kind in ("message", "reasoning") else place
+        item = Item(kind, number, place, OPENINGS.get(kind))
         self._found.clear()
         self._items.add(item, index, given)
         extra = {
