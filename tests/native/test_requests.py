@@ -367,3 +367,27 @@ def test_arguments_go_back_in_the_form_of_the_api_whatever_form_a_server_sent():
 def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
     made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)
     assert "raw_arguments" not in repr(made)
+
+
+def test_mistral_gets_entries_back_under_their_ids():
+    """The id of a message is not that of the picture which it begins with."""
+    handoff = {
+        "type": "agent.handoff",
+        "id": "h_1",
+        "previous_agent_id": "ag_1",
+        "previous_agent_name": "a",
+        "next_agent_id": "ag_2",
+        "next_agent_name": "b",
+    }
+    run = {"type": "tool.execution", "id": "te_1", "name": "image_generation", "arguments": "{}", "info": {"n": 1}}
+    picture = {"type": "tool_file", "tool": "image_generation", "file_id": "f_1", "file_name": "a.png"}
+    message = {"type": "message.output", "id": "m_1", "role": "assistant", "content": [picture, text_chunk("Here.")]}
+    called = {"type": "function.call", "id": "fc_1", "name": "f", "tool_call_id": "c_1", "arguments": "{}"}
+    outputs = [handoff, run, message, called]
+    body = {"object": "conversation.response", "conversation_id": "conv_1", "outputs": outputs, "usage": {}}
+    sent = sent_back(body, "mistral-conversations")
+    assert sent == [{"object": "entry", **entry} for entry in outputs]
+
+
+def text_chunk(said):
+    return {"type": "text", "text": said}

@@ -434,7 +434,7 @@ _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResu
 
 
 # The fields of an item that requests may have, where they refuse others: "Unknown parameter: 'input[1].action'".
-_SENT: Mapping[str, Iterable[str]] = {"image_generation_call": ("type", "id", "status", "result")}
+_SENT: Mapping[str, Iterable[str]] = {"image_generation_call": ("type", "id", "status", "result", "error")}
 
 
 def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
