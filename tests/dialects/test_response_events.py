@@ -58,6 +58,20 @@ def test_parts_of_a_message_that_all_have_one_index_are_parts_each():
     assert response.to_native()["output"] == [texts("A", "B")]
 
 
+def test_messages_without_ids_at_one_index_are_messages_each():
+    def message(text=None):
+        content = [] if text is None else texts(text)["content"]
+        return {"type": "message", "role": "assistant", "content": content}
+
+    def told(text):
+        more = event("output_text.delta", output_index=0, content_index=0, delta=text)
+        return [added(message(), output_index=0), more, done(message(text), output_index=0)]
+
+    response = fold(*told("A"), *told("B"), completed(message("A"), message("B")))
+    assert [part.text for part in response.parts] == ["A", "B"]
+    assert response.to_native()["output"] == [message("A"), message("B")]
+
+
 def test_a_part_whose_start_comes_again_by_its_number_is_one_part():
     """A stream that is taken up again tells some events twice."""
     told = [

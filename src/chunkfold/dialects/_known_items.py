@@ -95,6 +95,11 @@ class Items:
         same_id = not item.id or not id_ or self._ids.get(id_) is item
         return same_id and _has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
 
+    @staticmethod
+    def is_another(item: Item, given: Mapping[str, Any]) -> bool:
+        """True if what begins is not that item, since it is over and neither has a name."""
+        return item.done and not (item.id or item.call_id or text_of(given, "id") or text_of(given, "call_id"))
+
     def _may_be_called(self, item: Item, call_id: str | None) -> bool:
         if not call_id or not item.call_id or call_id == item.call_id:
             return True
@@ -148,7 +153,7 @@ class Listing:
     def _find_doubtful(self, kind: str, given: Mapping[str, Any], *found: Item | None) -> Item | None:
         """The item that it may be, although its ids are others."""
         listed = self._look()
-        alike = self._alike(kind, given) if kind in self._fewer else None
+        alike = self._alike(kind, given) if kind in self._fewer or self._items.index_reused else None
         for item in (alike, *found, self._next(kind)):
             if item is None or item.number in self._taken or not _has_its_name(item, given):
                 continue

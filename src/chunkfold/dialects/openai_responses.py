@@ -257,7 +257,7 @@ class OpenAIResponses(Dialect):
             item = items.placed(index, kind)
             if index is None:
                 item = items.named(kind, text_of(given, "id"), text_of(given, "call_id"))
-            if item is not None and not items.may_be(item, given):
+            if item is not None and (not items.may_be(item, given) or items.is_another(item, given)):
                 item, items.index_reused = None, items.index_reused or index is not None
             item = item or self._open(payload, given)
             item.given = item.given or given
