@@ -223,3 +223,60 @@ def test_reasoning_and_text_at_one_index_share_no_fields():
     reasoning, message = response.to_native()["output"]
     assert reasoning["content"] == [{"type": "reasoning_text", "text": "Hm."}]
     assert message == texts("A")
+
+
+FOUND = {"type": "search_results", "queries": ["q"], "results": [{"id": 1, "url": "u", "title": "t", "snippet": "s"}]}
+PERPLEXITY_USAGE = {
+    "input_tokens": 5,
+    "output_tokens": 2,
+    "total_tokens": 7,
+    "input_tokens_details": {"cache_creation_input_tokens": 1, "cache_read_input_tokens": 2},
+}
+
+
+def test_thoughts_beside_a_search_are_reasoning():
+    """As Perplexity tells them. No request takes them back, and what else was told then is carried."""
+    closing = event(
+        "completed", response={"status": "completed", "output": [FOUND, texts("A")], "usage": PERPLEXITY_USAGE}
+    )
+    response = fold(
+        event("reasoning.started", thought="I think."),
+        event("reasoning.search_queries", queries=["q"], thought="I look."),
+        event("reasoning.search_results", results=FOUND["results"]),
+        event("reasoning.stopped"),
+        done(FOUND, output_index=0),
+        done(texts("A"), output_index=1),
+        closing,
+    )
+    assert response.reasoning == "I think.\n\nI look."
+    names = [part.name for part in response.parts if part.kind == "unknown"]
+    assert names == ["response.reasoning.search_queries", "response.reasoning.search_results", "search_results"]
+    usage = response.usage
+    assert (usage.input_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens) == (5, 2, 1)
+    assert response.message.to_request("openai-responses") == [FOUND, texts("A")]
+
+
+def test_a_response_that_waits_for_results_is_whole():
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    body = {"id": "resp_1", "object": "response", "status": "requires_action", "output": [call]}
+    response = fold(added({**call, "arguments": ""}, output_index=0), event("completed", response=body))
+    assert (response.finish_reason, response.native_finish_reason) == ("tool_calls", "requires_action")
+    assert [made.status for made in response.tool_calls] == ["complete"]
+    assert response.to_native() == body
+
+
+@pytest.mark.parametrize("kind", ["response.keepalive", "response.ping", "response.heartbeat", "response.metadata"])
+def test_what_concerns_the_connection_is_no_part(kind):
+    alive = sse(
+        {"type": kind, "metadata": {"a": 1}, "headers": {}} if kind == "response.metadata" else {"type": kind}, kind
+    )
+    response = fold(text_at(0, "A"), alive, completed())
+    assert [part.kind for part in response.parts] == ["text"]
+    assert "metadata" not in response.extra
+
+
+def test_the_limits_behind_the_end_are_no_part():
+    response = fold(text_at(0, "A"), completed(), event("rate_limits.updated", rate_limits=[{"name": "requests"}]))
+    assert [part.kind for part in response.parts] == ["text"]
+    assert response.extra["rate_limits"] == [{"name": "requests"}]
+    assert response.ended == "clean"

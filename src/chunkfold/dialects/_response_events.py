@@ -48,7 +48,11 @@ INPUTS = _each(
     code_interpreter_call_code=("code_interpreter_call", "code"),
     apply_patch_call_operation_diff=("apply_patch_call", "diff"),
 )  # fmt: skip
-PINGS = ("response.compaction.compacting", "keepalive", "ping")
+# Signs of life, by OpenAI and by gateways, and what says no more of the answer.
+PINGS = (
+    "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",
+    "response.ping", "response.heartbeat",
+)  # fmt: skip
 PROGRESS = {
     **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
     **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),

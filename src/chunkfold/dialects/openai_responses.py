@@ -19,10 +19,9 @@ from zlib import crc32
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items, _itemless
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
 from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
-from chunkfold.dialects._media import base64_bytes
 from chunkfold.dialects._output_items import CALLS, EVENT_FIELDS, OPENINGS, OWN, PART, PARTS, RESULTS, Item, part_row
 from chunkfold.dialects._response_events import (
     BESIDE,
@@ -54,6 +53,9 @@ if TYPE_CHECKING:
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled", "canceled"})
+# Perplexity waits for the results of the calls.
+_WHOLE = ("completed", "requires_action")
+_STATUSES = _ENDS.union(_WHOLE)
 _CARRYING_FIELDS = EVENT_FIELDS.union(BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
 
@@ -66,6 +68,7 @@ class OpenAIResponses(Dialect):
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "item_id")
     rising_keys: ClassVar[tuple[str, ...]] = ("sequence_number",)
     listens: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"requires_action": "tool_calls"}
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -149,12 +152,14 @@ class OpenAIResponses(Dialect):
         if payload.get("object") == "response":
             self.w.whole()
             self._whole_response(payload, "completed", frame, "output")
-        elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.")):
+        elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif not payload or is_ping(payload.get("type"), frame.event):
             self.w.ping()
+        elif isinstance(kind, str) and kind.startswith("response.reasoning."):
+            _itemless.thought(self.w, {**payload, "type": kind})
         else:
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
@@ -193,7 +198,7 @@ class OpenAIResponses(Dialect):
         said = payload["type"].removeprefix("response.")
         is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
         path = ("output",) if is_beside else ("response", "output")
-        if said == "done" and self.end_seen and word(response.get("status")) not in _ENDS:
+        if said == "done" and self.end_seen and word(response.get("status")) not in _STATUSES:
             # Gateways send it behind an end of any kind.
             self._facts(response)
             self._output(response.get("output"), frame, *path, is_cut=not self._completed)
@@ -207,10 +212,11 @@ class OpenAIResponses(Dialect):
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
         status, error = response.get("status"), response.get("error")
-        said = status if isinstance(status, str) and status in _ENDS else said
+        said = status if isinstance(status, str) and status in _STATUSES else said
+        is_whole = said in _WHOLE
         # A response that runs in the background, fetched before its end, is no end.
         is_running = status in ("in_progress", "queued") and not is_event
-        self._output(response.get("output"), frame, *path, is_cut=is_running or said != "completed")
+        self._output(response.get("output"), frame, *path, is_cut=is_running or not is_whole)
         if (error or said == "failed") and self._told is None:
             self._tell(read_error(error))
         if error:
@@ -220,7 +226,7 @@ class OpenAIResponses(Dialect):
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
         self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
-        self.end_seen, self._completed = True, said == "completed"
+        self.end_seen, self._completed = True, is_whole
 
     def _facts(self, response: dict[str, Any]) -> None:
         """Facts about the response. The last real value of every other field is kept for the native body."""
@@ -535,19 +541,7 @@ class OpenAIResponses(Dialect):
         _call_items.keep_printed(item, index_of(payload, "command_index") or 0, payload)
 
     def _audio(self, payload: dict[str, Any], frame: Frame) -> None:
-        """Sound, each piece base64 by itself, and its words. They belong to no item."""
-        w, delta = self.w, payload.get("delta")
-        if not delta:
-            return
-        slot = w.slot(0, "audio") or w.start(0, "audio", key="audio")
-        data = base64_bytes(delta)
-        if payload["type"].startswith("response.audio.transcript"):
-            w.delta(slot, delta)
-        elif data is not None:
-            w.data(slot, data)
-        else:
-            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", 0, slot.index)
-            w.unknown("audio", delta)
+        _itemless.sound(self.w, payload)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         """

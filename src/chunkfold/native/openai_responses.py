@@ -200,7 +200,7 @@ def _add_status(out: dict[str, Any], said: str | None) -> None:
     """The status, as the closing event said it or as its name does."""
     if said is None:
         out.setdefault("status", "in_progress")
-    elif out.get("status") not in _STATUS:
+    elif out.get("status") not in (*_STATUS, said):
         out["status"] = said if said in _STATUS else "incomplete"
         if said not in _STATUS:
             out["incomplete_details"] = {**(out.get("incomplete_details") or {}), "reason": said}
@@ -449,7 +449,11 @@ def request(message: Message) -> list[dict[str, Any]]:
 
     Log-probabilities, media and what only responses have are left out.
     """
-    parts = [part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))]
+    parts = [
+        part
+        for part in message.parts
+        if not isinstance(part, (AudioPart, FilePart, ImagePart)) and item_of(part).get("$form") != "beside"
+    ]
     # The arguments of a function are text, those of other tools may be an object.
     items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
     # What has no type is nothing that this provider has said.
