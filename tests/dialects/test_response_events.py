@@ -280,3 +280,103 @@ def test_the_limits_behind_the_end_are_no_part():
     assert [part.kind for part in response.parts] == ["text"]
     assert response.extra["rate_limits"] == [{"name": "requests"}]
     assert response.ended == "clean"
+
+
+HM = {"type": "summary_text", "text": "Hm."}
+LITELLM_THOUGHT = {
+    "type": "reasoning",
+    "id": "rs_2",
+    "status": "completed",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hm.", "annotations": []}],
+}
+
+
+def litellm_thought():
+    """The events of its bridge: no index of the summary, and the thought again in the end of the message's part."""
+    where = {"item_id": "rs_1", "output_index": 0}
+    return [
+        added({"id": "rs_1", "type": "reasoning", "status": "in_progress", "summary": None}, output_index=0),
+        event("reasoning_summary_text.delta", delta="H", **where),
+        event("reasoning_summary_text.delta", delta="m.", **where),
+        event("reasoning_summary_text.done", text="Hm.", summary_index=0, **where),
+        event("reasoning_summary_part.done", part=HM, summary_index=0, **where),
+        done({"id": "rs_1", "type": "reasoning", "summary": [HM]}, output_index=0),
+    ]
+
+
+def test_a_thought_told_as_the_text_of_a_reasoning_item_is_no_answer():
+    response = fold(completed(LITELLM_THOUGHT, texts("A")))
+    assert (response.text, response.reasoning) == ("A", "Hm.")
+    assert response.to_native()["output"] == [LITELLM_THOUGHT, texts("A")]
+
+
+def test_a_thought_told_again_in_the_other_list_is_one():
+    ends = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    response = fold(
+        *litellm_thought(),
+        text_at(0, "A"),
+        event("output_text.done", text="A", **ends),
+        event("content_part.done", part={"type": "reasoning_text", "reasoning": "Hm."}, **ends),
+        done(texts("A"), output_index=0),
+        completed(LITELLM_THOUGHT, texts("A")),
+    )
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hm."), ("text", "A")]
+
+
+def test_a_summary_and_a_content_that_say_the_same_are_two_if_one_item_has_both():
+    content = [{"type": "reasoning_text", "text": "Hm."}]
+    item = {"id": "rs_1", "type": "reasoning", "summary": [HM], "content": content}
+    response = fold(done(item, output_index=0), completed(item))
+    assert response.to_native()["output"] == [item]
+
+
+def test_a_part_of_reasoning_under_the_type_of_a_text_is_reasoning():
+    """As vLLM sent it in 2025."""
+    where = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    response = fold(
+        added({**thought, "content": None}, output_index=0),
+        event("content_part.added", part=part, **where),
+        event("reasoning_text.delta", delta="Hm.", **where),
+        event("content_part.done", part={**part, "text": "Hm."}, **where),
+        done(thought, output_index=0),
+        done(texts("A"), output_index=1),
+        completed(thought, texts("A")),
+    )
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hm."), ("text", "A")]
+    item = response.to_native()["output"][0]
+    assert [part["type"] for part in item["content"]] == ["reasoning_text"]
+
+
+def test_text_and_calls_at_one_index_are_kept_where_the_end_lists_the_calls_alone():
+    """As Ollama does: its calls take the index of a text that is not over, and the text is listed no more."""
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    response = fold(
+        added(texts(), output_index=0),
+        text_at(0, "Let me look."),
+        added({**call, "arguments": ""}, output_index=0),
+        event("function_call_arguments.delta", item_id="fc_1", output_index=0, delta="{}"),
+        done(call, output_index=0),
+        completed(call),
+    )
+    assert response.text == "Let me look."
+    assert [(made.id, made.arguments) for made in response.tool_calls] == [("call_1", {})]
+
+
+def test_a_custom_call_whose_input_streams_as_the_arguments_of_a_function_has_the_input():
+    """As LiteLLM does: the item tells the text that was wrapped in an object."""
+    item = {"type": "custom_tool_call", "id": "call_1", "call_id": "call_1", "name": "patch", "input": ""}
+    place = {"item_id": "call_1", "output_index": 1}
+    response = fold(
+        added(item, output_index=1),
+        event("function_call_arguments.delta", delta='{"input":', **place),
+        event("function_call_arguments.delta", delta='"x"}', **place),
+        event("function_call_arguments.done", arguments='{"input":"x"}', **place),
+        done({**item, "input": "x"}, output_index=1),
+        completed({**item, "input": "x"}),
+    )
+    assert [(made.type, made.raw_arguments, made.status) for made in response.tool_calls] == [
+        ("custom", "x", "complete")
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold.dialects._snapshots import Piece
+from chunkfold.dialects._snapshots import Piece, rest_of
 from chunkfold.dialects._words import word
 from chunkfold.parts import Kind
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
-    "part_row",
+    "part_of", "part_row",
 ]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
@@ -71,9 +71,23 @@ EVENT_FIELDS = frozenset(
 
 
 def part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
-    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
+    """
+    The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there. In
+    reasoning, a text is a thought: LiteLLM's `output_text` there is no answer.
+    """
     kind = word(part.get("type"), default=default)
-    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
+    if kind == "text" or (kind == "output_text" and PARTS[default][1] == "reasoning"):
+        kind = default
+    return PARTS.get(kind, (PARTS[default][0], "unknown", ""))
+
+
+def part_of(given: dict[str, Any] | str, default: str) -> dict[str, Any]:
+    """A part as an object with its text in the usual field: it may be a bare text, and LiteLLM has `reasoning`."""
+    if isinstance(given, str):
+        return {"type": default, "text": given}
+    if given.get("type") == "reasoning_text" and given.get("reasoning") and not given.get("text"):
+        return {**{key: value for key, value in given.items() if key != "reasoning"}, "text": given["reasoning"]}
+    return given
 
 
 class Item(msgspec.Struct, eq=False):
@@ -121,6 +135,12 @@ class Item(msgspec.Struct, eq=False):
         piece.place = len(listed)
         listed.append((kind, piece))
         self.pieces[key] = piece
+
+    def tells(self, family: str, text: Any) -> bool:
+        """True if the other list of reasoning says that text, so that it is told twice."""
+        other = [piece for _, piece in self.lists.get("summary" if family == "content" else "content", ())]
+        rest = rest_of(other, text) if other and isinstance(text, str) and text else None
+        return rest is not None and other[-1].says(rest)
 
     def parts(self) -> Iterator[Piece]:
         """The part that the item is, if it is one, and those of its lists."""

@@ -11,7 +11,6 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
@@ -21,8 +20,18 @@ import msgspec
 from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items, _itemless
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
+from chunkfold.dialects._item_parts import ItemParts
 from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
-from chunkfold.dialects._output_items import CALLS, EVENT_FIELDS, OPENINGS, OWN, PART, PARTS, RESULTS, Item, part_row
+from chunkfold.dialects._output_items import (
+    CALLS,
+    EVENT_FIELDS,
+    OPENINGS,
+    OWN,
+    RESULTS,
+    Item,
+    part_of,
+    part_row,
+)
 from chunkfold.dialects._response_events import (
     BESIDE,
     INPUTS,
@@ -35,14 +44,13 @@ from chunkfold.dialects._response_events import (
     response_in,
     told_beside,
 )  # fmt: skip
-from chunkfold.dialects._snapshots import Piece, Sequence, news, next_told
+from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.likeness.deltas import Heard
@@ -89,8 +97,7 @@ class OpenAIResponses(Dialect):
         self._items = Items()
         # The parts that text deltas have found.
         self._found: dict[tuple[str, int | None, int], Piece] = {}
-        # All parts by their indexes.
-        self._pieces: dict[int, Piece] = {}
+        self._parts = ItemParts(self.w)
         self._sequence = Sequence()
         self._completed = False
 
@@ -120,7 +127,7 @@ class OpenAIResponses(Dialect):
         sums: dict[Any, int] = {}
         for run in heard:
             for target, texts in run.runs if run.target is None else [(run.target, run.texts)]:
-                piece = self._pieces.get(target.index)
+                piece = self._parts.all.get(target.index)
                 if piece is not None:
                     piece.hear(texts)
                 if run.number >= 0 and target not in sums:
@@ -325,11 +332,7 @@ class OpenAIResponses(Dialect):
 
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
-        item.first = self._keep_piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
-
-    def _keep_piece(self, slot: Slot) -> Piece:
-        piece = self._pieces[slot.index] = Piece(slot)
-        return piece
+        item.first = self._parts.new(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
 
     def _finish(self, item: Item, given: dict[str, Any], data: bytes, *path: str) -> None:
         """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
@@ -364,15 +367,16 @@ class OpenAIResponses(Dialect):
             if given.get("phase", "") is None:
                 self.w.extra(("output", item.place, "phase"), None)  # where a part has its phase, `None` is no field
             self.w.message(role=given.get("role"))
-            self._list(item, given.get("content") if whole or not item.lists else None, "output_text")
+            self._parts.take_list(item, given.get("content") if whole or not item.lists else None, "output_text")
         elif item.kind == "reasoning":
             # The encrypted form replaces: the first one is a shorter draft.
             encrypted = given.get("encrypted_content")
             fields = news(item.fields, {"encrypted": encrypted} if encrypted else {})
             self.w.update(item.first.slot, signature=given.get("signature"), extra=fields)
             if whole or not item.lists:
-                self._list(item, given.get("summary"), "summary_text")
-                self._list(item, given.get("content"), "reasoning_text")
+                both = bool(given.get("summary") and given.get("content"))
+                self._parts.take_list(item, given.get("summary"), "summary_text", both=both)
+                self._parts.take_list(item, given.get("content"), "reasoning_text", both=both)
         elif item.kind in RESULTS:
             content, failed = given.get(RESULTS[item.kind]), given.get("status") == "failed"
             told = {"content": content} if content is not None else {}
@@ -385,89 +389,28 @@ class OpenAIResponses(Dialect):
 
     # Parts of messages and of reasoning
 
-    def _list(self, item: Item, listed: Any, default: str) -> None:
-        """The parts of an item whole."""
-        came: dict[Kind, list[Piece]] = {}
-        for kind, piece in item.lists.get(PARTS[default][0], ()):
-            came.setdefault(kind, []).append(piece)
-        parts = listed if isinstance(listed, list) else [listed] if listed else []
-        left = Counter(part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
-        for place, given in enumerate(parts):
-            if not isinstance(given, (dict, str)):
-                self.w.extra(("output", item.place, PARTS[default][0], place), given)
-                continue
-            part = given if isinstance(given, dict) else {"type": default, "text": given}
-            family, kind, field = part_row(part, default)
-            found = next_told(came.get(kind, []), part.get(field), left[kind])
-            left[kind] -= 1
-            if found is not None and found[1] != part.get(field):
-                part = {**part, field: found[1]}
-            if found is None and (family, kind, place) in item.pieces:
-                place = -1 - place  # where the count began at 1, another part has that index
-            self._take_part(item, part, default, found[0] if found else self._piece(item, family, kind, place))
-
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
         """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
         _, default, sub = PART_EVENTS[payload["type"]]
         is_done = payload["type"].endswith("done")
-        for _, part in self.w.objects("part", payload.get("part")):
-            family, kind, _ = part_row(part, default)
+        is_thought = self._items.named("reasoning", text_of(payload, "item_id"), None) is not None
+        for _, given in self.w.objects("part", payload.get("part")):
+            if is_thought and given.get("type") == "output_text":
+                given = {**given, "type": "reasoning_text"}  # vLLM of 2025 gives it that type before it is over
+            part = part_of(given, default)
+            family, kind, field = part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
             key = (family, kind, index_of(payload, sub) or 0)
+            if kind == "reasoning" and key not in item.pieces and item.tells(family, part.get(field)):
+                continue
             if not is_done and item.leave(key):
                 self._found.clear()
-            piece = self._piece(item, *key)
+            piece = self._parts.at(item, *key)
             if is_done or not piece.has_text:
-                self._take_part(item, part, default, piece)
+                self._parts.take(item, part, default, piece)
             if is_done:
-                self._keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
+                self._parts.keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
                 self.w.stop(piece.slot)
-
-    def _take_part(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
-        """A part whole, or as it is at its start."""
-        family, kind, field = part_row(part, default)
-        if kind != "unknown":
-            piece.state(self.w, part.get(field))
-            piece.cite(self.w, part.get("annotations"))
-            piece.logprobs(self.w, part.get("logprobs"), whole=True)
-            self._keep(item, family, piece, part)
-        elif part != piece.fields:
-            piece.fields = part
-            self.w.extra(("output", item.place, family, piece.place, "type"), part.get("type"))
-            self.w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
-
-    def _keep(self, item: Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
-        """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
-        fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
-        if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
-            fields["annotations"] = cited  # a part has each once
-        if part.get("type") == "text":
-            fields["type"] = "text"  # as chat calls it
-        for key, value in fields.items():
-            self.w.extra(("output", item.place, family, piece.place, key), value)
-
-    def _piece(self, item: Item, family: str, kind: Kind, place: int) -> Piece:
-        """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
-        key = (family, kind, place)
-        piece = item.pieces.get(key)
-        if piece is not None:
-            return piece
-        extra: dict[str, Any] = {"summary": True} if family == "summary" else {}
-        if item.kind == "reasoning" and not item.lists:
-            piece = item.first
-            self.w.update(piece.slot, extra=extra)
-        else:
-            extra["output_index"] = item.place
-            leads = kind == "text" and item.first is None
-            facts: dict[str, Any] = {"number": place, "id": item.id if kind == "text" else None}
-            start = {**extra, **item.fields} if leads else extra
-            piece = self._keep_piece(self.w.start(0, kind, key=(item.number, *key), extra=start, **facts))
-            if leads:
-                item.first = piece
-            elif kind == "refusal":
-                self.w.extra(("output", item.place, "content", len(item.lists.get(family, ())), "type"), "refusal")
-        item.add(key, piece)
-        return piece
 
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
         """The part that an event about text is about."""
@@ -475,7 +418,7 @@ class OpenAIResponses(Dialect):
         key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
         piece = self._found.get(key)
         if piece is None:
-            piece = self._piece(self._item(payload, kind), family, part_kind, key[2])
+            piece = self._parts.at(self._item(payload, kind), family, part_kind, key[2])
             if key[1] is not None and not self._items.index_reused:
                 self._found[key] = piece
         return piece

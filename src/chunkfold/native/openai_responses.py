@@ -326,7 +326,7 @@ def _lists(item: _Item, extra: dict[str, Any]) -> dict[str, list[Any]]:
             listed.append(copied(kept[str(len(listed))]))
         further = kept.get(str(len(listed)))
         if isinstance(built, dict) and isinstance(further, dict) and not isinstance(part, UnknownPart):
-            named = {"type": "text"} if further.get("type") == "text" else {}
+            named = {"type": further["type"]} if further.get("type") in ("text", "output_text") else {}
             built = {**fields(further), **built, **named}
             if ("annotations" in further and not built.get("annotations")) or further.get("annotations"):
                 built["annotations"] = copied(further["annotations"])
