@@ -380,3 +380,27 @@ def test_a_custom_call_whose_input_streams_as_the_arguments_of_a_function_has_th
     assert [(made.type, made.raw_arguments, made.status) for made in response.tool_calls] == [
         ("custom", "x", "complete")
     ]
+
+
+def test_an_item_that_ends_at_another_index_under_another_id_is_one():
+    """As SGLang sends it: one id for all items, and a thought is over at the index of what comes next."""
+
+    def place(index):
+        return {"item_id": "item_1", "output_index": index, "content_index": 0}
+
+    thought = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    response = fold(
+        added({"id": "item_1", "type": "reasoning", "summary": []}, output_index=1),
+        event("content_part.added", part=part, **place(1)),
+        event("reasoning_text.delta", delta="H", **place(1)),
+        event("reasoning_text.delta", delta="m.", **place(1)),
+        event("reasoning_text.done", text="Hm.", **place(2)),
+        done({"id": "rs_1", **thought}, output_index=2),
+        added({**texts(), "id": "item_1"}, output_index=2),
+        event("content_part.added", part=part, **place(2)),
+        event("output_text.delta", delta="A", **place(2)),
+        event("output_text.delta", delta="B", **place(2)),
+        completed({"id": "rs_2", **thought}, {**texts("AB"), "id": "msg_2"}),
+    )
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hm."), ("text", "AB")]

@@ -89,6 +89,11 @@ class Items:
         found = self._last.get(kind)
         return found if found is None or self._may_be_called(found, call_id) else None
 
+    def last_saying(self, given: Mapping[str, Any]) -> Item | None:
+        """The last item of that type if it is not over and says the same: SGLang ends it at another index."""
+        item = self._last.get(kind_of(given))
+        return item if item is not None and not item.done and _says(item, _said_in(given)) else None
+
     def may_be(self, item: Item, given: Mapping[str, Any]) -> bool:
         """False if the ids of *given*, or another name, say that it is another item than *item*."""
         id_ = text_of(given, "id")
@@ -176,18 +181,13 @@ class Listing:
 
     def _alike(self, kind: str, given: Mapping[str, Any]) -> Item | None:
         """One of the next items of that type that says what *given* says."""
-        said = {family: _text_in(given.get(family)) for family in ("content", "summary")}
+        said = _said_in(given)
         for item in islice(reversed(self._waiting.get(kind, [])), AHEAD):
             if item.number in self._taken or sum(map(len, item.lists.values())) > AHEAD:
                 continue
             encrypted = given.get("encrypted_content")
-            if encrypted and item.fields.get("encrypted") == encrypted:
+            if (encrypted and item.fields.get("encrypted") == encrypted) or _says(item, said):
                 return item
-            for family, text in said.items():
-                pieces = [piece for _, piece in item.lists.get(family, ())]
-                rest = rest_of(pieces, text) if text and pieces else None
-                if rest is not None and pieces[-1].says(rest):
-                    return item
         return None
 
     def _next(self, kind: str) -> Item | None:
@@ -199,6 +199,21 @@ class Listing:
     def take(self, item: Item) -> None:
         """No other one of the list is this item."""
         self._taken.add(item.number)
+
+
+def _said_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """The text of each list of an item."""
+    return {family: _text_in(given.get(family)) for family in ("content", "summary")}
+
+
+def _says(item: Item, said: Mapping[str, str]) -> bool:
+    """True if the parts of a list of *item* say what is said there."""
+    for family, text in said.items():
+        pieces = [piece for _, piece in item.lists.get(family, ())]
+        rest = rest_of(pieces, text) if text and pieces else None
+        if rest is not None and pieces[-1].says(rest):
+            return True
+    return False
 
 
 def _text_in(parts: Any) -> str:

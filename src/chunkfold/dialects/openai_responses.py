@@ -281,7 +281,7 @@ class OpenAIResponses(Dialect):
         for _, given in self.w.objects("item", payload.get("item")):
             index, id_ = index_of(payload, "output_index"), text_of(given, "id") or payload.get("item_id")
             names = {**payload, "item_id": id_, "call_id": given.get("call_id")}
-            item = self._find(names, kind_of(given))
+            item = self._find(names, kind_of(given)) or items.last_saying(given)
             if item is not None and item.done and not items.is_repeat(item, given, index):
                 item, items.index_reused = None, items.index_reused or index is not None
             self._finish(item or self._open(payload, given), given, frame.data, "item")
