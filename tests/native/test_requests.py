@@ -168,6 +168,19 @@ def test_responses_get_of_a_picture_no_more_than_they_take():
     assert sent == [item("image_generation_call", result="QQ==")]
 
 
+def test_responses_get_no_ids_that_are_too_long_and_no_null_for_thoughts():
+    """ "Invalid 'input[2].id': string too long. Expected a string with maximum length 64"; xAI answers 422 to the null."""
+    thought = {"type": "reasoning", "id": "r" * 408, "summary": [], "content": None, "encrypted_content": "ZW5j"}
+    called = {"type": "function_call", "id": "f" * 65, "call_id": "call_1", "name": "f", "arguments": "{}"}
+    kept = {**called, "id": "f" * 64, "call_id": "call_2"}
+    sent = sent_back({**RESPONSES["nothing"], "output": [thought, called, kept]}, "openai-responses")
+    assert sent == [
+        {"type": "reasoning", "summary": [], "encrypted_content": "ZW5j"},
+        {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+        kept,
+    ]
+
+
 def test_responses_get_no_arguments_that_the_sdk_has_read():
     called = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
     body = {**RESPONSES["nothing"], "output": [{**called, "parsed_arguments": {}}]}

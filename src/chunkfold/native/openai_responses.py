@@ -437,6 +437,10 @@ _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResu
 _SENT: Mapping[str, Iterable[str]] = {"image_generation_call": ("type", "id", "status", "result", "error")}
 
 
+# "Invalid 'input[2].id': string too long": GitHub Copilot draws ids that it does not take back.
+_LONGEST_ID = 64
+
+
 def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
     """What each command of a shell printed."""
     listed = item.get("output") if item["type"] == "shell_call_output" else None
@@ -464,10 +468,12 @@ def request(message: Message) -> list[dict[str, Any]]:
         for key in item.keys() - _SENT.get(item["type"], item.keys()):
             del item[key]
         item.pop("parsed_arguments", None)  # OpenAI's SDK adds it
-        if item["type"] in OWN and item.get("id", "") is None:
+        if item["type"] in OWN and "id" in item and (item["id"] is None or len(str(item["id"])) > _LONGEST_ID):
             del item["id"]
         if item["type"] == "reasoning":
             item.pop("status", None)  # an unknown parameter in requests, but for this item alone
+            if item.get("content", "") is None:
+                del item["content"]  # xAI answers 422
             item.setdefault("summary", [])
         for part in item["content"] if item["type"] == "message" else ():
             if isinstance(part, dict) and part.get("type") == "output_text":
