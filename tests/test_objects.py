@@ -114,6 +114,19 @@ def test_helper_events_say_nothing_new(item):
     assert payload_of(item) is None
 
 
+def test_what_helpers_put_beside_a_payload_is_left_out():
+    """openai's `responses.stream()` says with each delta the whole so far, and of the end what it has read in it."""
+    assert payload_of(Model(type="response.output_text.delta", delta="b", snapshot="ab")) == {
+        "type": "response.output_text.delta",
+        "delta": "b",
+    }
+    assert payload_of(Model(arguments="{}", parsed_arguments=Model())) == {"arguments": "{}"}
+    assert payload_of(Model(type="STATE_SNAPSHOT", snapshot={"a": 1})) == {
+        "type": "STATE_SNAPSHOT",
+        "snapshot": {"a": 1},
+    }
+
+
 @pytest.mark.parametrize("item", [5, object(), print])
 def test_what_has_no_shape_is_refused(item):
     with pytest.raises(TypeError, match="expected bytes, text, payloads or an SDK's objects"):

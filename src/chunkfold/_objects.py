@@ -26,8 +26,10 @@ _NUMBERS = frozenset({"numberValue", "index"})
 _NAMED = frozenset({"event", "data"})
 # What files, iterators and HTTP responses have, which are sources themselves.
 _OF_SOURCES = ("__next__", "__anext__", "read", "iter_bytes", "iter_content")
-# What google-genai adds to a payload that never was on the wire.
-_ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
+# What google-genai and openai's helpers add to a payload that never was on the wire.
+_ADDED = frozenset(
+    {"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed", "parsed_arguments"}
+)
 
 
 def payload_of(item: Any) -> Mapping[str, Any] | None:
@@ -137,7 +139,9 @@ def _pydantic(item: Any, named: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, held in item.__dict__.items():
         is_said = name in named or (name == "type" and isinstance(held, str))  # cohere fills it in without setting it
-        if is_said and name[0] != "_" and name not in _ADDED and _is_there(held):
+        if name in _ADDED or (name == "snapshot" and "delta" in named):
+            continue  # openai's helpers put the whole so far beside each delta
+        if is_said and name[0] != "_" and _is_there(held):
             wire = names.get(name, name)
             is_whole = wire in _NUMBERS and isinstance(held, float) and held.is_integer()
             out[wire] = int(held) if is_whole else _plain(held)

@@ -89,3 +89,18 @@ def test_the_code_of_an_error_tells_its_status_before_its_class(code, status):
     """OpenAI answers 401 and 404 to what is an `invalid_request_error` too."""
     told = {"error": {"type": "invalid_request_error", "message": "No.", "param": None, "code": code}}
     assert error_in(told).status == status
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "retryable"),
+    [
+        ("rate_limit_exceeded", 429, True), ("quota_exceeded", 429, False), ("parameter_unknown", 400, False),
+        ("not_found", 404, False), ("service_unavailable", 503, True), ("gateway_timeout", 504, True),
+        ("internal_server_error", 500, True), ("server_is_overloaded", 503, True), ("slow_down", 503, True),
+        ("vector_store_timeout", 504, True), ("invalid_prompt", None, False),
+    ],
+)  # fmt: skip
+def test_a_code_alone_tells_whether_to_try_again(code, status, retryable):
+    """Google's Interactions and OpenAI's Responses tell an error inside a stream by its code and a sentence."""
+    error = error_in({"error": {"code": code, "message": "m"}})
+    assert (error.type, error.code, error.status, error.retryable) == (None, code, status, retryable)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -26,3 +28,55 @@ def test_usage_and_status_may_stand_in_the_closing_event_itself():
     response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
     assert (response.usage.input_tokens, response.usage.output_tokens, response.usage.total_tokens) == (5, 6, 11)
     assert (response.finish_reason, response.native_finish_reason, response.ended) == ("length", "incomplete", "clean")
+
+
+COUNTS = {
+    "input_tokens": 5,
+    "input_tokens_details": {"cached_tokens": 1},
+    "output_tokens": 7,
+    "output_tokens_details": {"reasoning_tokens": 3},
+    "total_tokens": 12,
+}
+FLAT = {"id": "i_1", "object": "interaction", "model": "m"}
+STEP = {"type": "model_output", "content": [{"type": "text", "text": "Hey"}]}
+FLAT_EVENTS = [
+    {"event_type": "interaction.created", **FLAT, "status": "in_progress"},
+    {"event_type": "step.start", "index": 0, "step": {"type": "model_output", "content": []}},
+    {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "He"}},
+    {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "y"}},
+    {"event_type": "step.stop", "index": 0},
+    {"event_type": "interaction.completed", **FLAT, "status": "completed", "steps": [STEP], "usage": COUNTS},
+]
+CONTENT = {"id": "i_1", "object": "content"}
+OLD_FLAT_EVENTS = [
+    {"event_type": "interaction.start", **FLAT, "status": "in_progress"},
+    {"event_type": "content.start", **CONTENT, "delta": {"type": "text", "text": ""}},
+    {"event_type": "content.delta", **CONTENT, "delta": {"type": "text", "text": "He"}},
+    {"event_type": "content.delta", **CONTENT, "delta": {"type": "text", "text": "y"}},
+    {"event_type": "content.stop", **CONTENT, "delta": {"type": "text", "text": "Hey"}},
+    {"event_type": "interaction.complete", **FLAT, "status": "completed", "outputs": STEP["content"], "usage": COUNTS},
+]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [FLAT_EVENTS, OLD_FLAT_EVENTS, [FLAT_EVENTS[0], FLAT_EVENTS[-1]], [OLD_FLAT_EVENTS[0], OLD_FLAT_EVENTS[-1]]],
+)
+def test_the_fields_of_the_interaction_may_stand_beside_those_of_the_event(events):
+    """So LiteLLM tells what another API has answered, with the usage in that API's words."""
+    frames = [*map(sse, events), b"data: [DONE]\n\n"]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.dialect, response.id, response.model) == ("gemini-interactions", "i_1", "m")
+    assert [(part.kind, part.text) for part in response.parts] == [("text", "Hey")]
+    assert (response.finish_reason, response.ended) == ("stop", "clean")
+    usage = response.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens) == (5, 7, 1, 3)
+    key = "steps" if events[0] is FLAT_EVENTS[0] else "outputs"
+    body = {**FLAT, "status": "completed", key: [STEP] if key == "steps" else STEP["content"], "usage": COUNTS}
+    assert response.to_native() == body
+
+
+def test_a_second_start_beside_the_fields_of_the_event_begins_again():
+    frames = [*map(sse, (*FLAT_EVENTS[:3], *FLAT_EVENTS))]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.text == "Hey"

@@ -160,6 +160,33 @@ def test_responses_get_nothing_that_only_responses_have():
     assert sent[3]["output"] == [{"stdout": "", "stderr": ""}, "x"]
 
 
+def test_responses_get_of_a_picture_no_more_than_they_take():
+    """ "Unknown parameter: 'input[1].action'": what was asked for is in the item, but not in one that is sent."""
+    asked = {"action": "generate", "background": "opaque", "output_format": "png", "quality": "high", "size": "1x1"}
+    made = item("image_generation_call", result="QQ==", revised_prompt="A cat.", **asked)
+    sent = sent_back({**RESPONSES["nothing"], "output": [made]}, "openai-responses")
+    assert sent == [item("image_generation_call", result="QQ==")]
+
+
+def test_responses_get_no_ids_that_are_too_long_and_no_null_for_thoughts():
+    """ "Invalid 'input[2].id': string too long. Expected a string with maximum length 64"; xAI answers 422 to the null."""
+    thought = {"type": "reasoning", "id": "r" * 408, "summary": [], "content": None, "encrypted_content": "ZW5j"}
+    called = {"type": "function_call", "id": "f" * 65, "call_id": "call_1", "name": "f", "arguments": "{}"}
+    kept = {**called, "id": "f" * 64, "call_id": "call_2"}
+    sent = sent_back({**RESPONSES["nothing"], "output": [thought, called, kept]}, "openai-responses")
+    assert sent == [
+        {"type": "reasoning", "summary": [], "encrypted_content": "ZW5j"},
+        {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+        kept,
+    ]
+
+
+def test_responses_get_no_arguments_that_the_sdk_has_read():
+    called = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    body = {**RESPONSES["nothing"], "output": [{**called, "parsed_arguments": {}}]}
+    assert sent_back(body, "openai-responses") == [called]
+
+
 def test_responses_get_no_media():
     picture = ImagePart(media_type="image/png", data=b"x")
     assert Message(parts=(picture, FilePart(url="u"))).to_request("openai-responses") == []
@@ -353,3 +380,27 @@ def test_arguments_go_back_in_the_form_of_the_api_whatever_form_a_server_sent():
 def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
     made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)
     assert "raw_arguments" not in repr(made)
+
+
+def test_mistral_gets_entries_back_under_their_ids():
+    """The id of a message is not that of the picture which it begins with."""
+    handoff = {
+        "type": "agent.handoff",
+        "id": "h_1",
+        "previous_agent_id": "ag_1",
+        "previous_agent_name": "a",
+        "next_agent_id": "ag_2",
+        "next_agent_name": "b",
+    }
+    run = {"type": "tool.execution", "id": "te_1", "name": "image_generation", "arguments": "{}", "info": {"n": 1}}
+    picture = {"type": "tool_file", "tool": "image_generation", "file_id": "f_1", "file_name": "a.png"}
+    message = {"type": "message.output", "id": "m_1", "role": "assistant", "content": [picture, text_chunk("Here.")]}
+    called = {"type": "function.call", "id": "fc_1", "name": "f", "tool_call_id": "c_1", "arguments": "{}"}
+    outputs = [handoff, run, message, called]
+    body = {"object": "conversation.response", "conversation_id": "conv_1", "outputs": outputs, "usage": {}}
+    sent = sent_back(body, "mistral-conversations")
+    assert sent == [{"object": "entry", **entry} for entry in outputs]
+
+
+def text_chunk(said):
+    return {"type": "text", "text": said}

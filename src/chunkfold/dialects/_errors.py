@@ -36,7 +36,12 @@ _STATUS = {
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
     "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
     "overloaded_error": 529,
+    # Google's Interactions, whose further codes are the HTTP status in words: `gateway_timeout`.
+    "failed_precondition": 400, "parameter_unknown": 400, "not_found": 404, "out_of_range": 416, "quota_exceeded": 429,
+    "too_many_requests": 429, "internal_error": 500, "internal_server_error": 500, "bad_gateway": 502,
+    "service_unavailable": 503, "gateway_timeout": 504,
     # OpenAI's codes where the class is a general one.
+    "vector_store_timeout": 504, "server_is_overloaded": 503, "slow_down": 503, "service_unavailable_error": 503,
     "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
     "model_not_found": 404,
     # DashScope's, which go on after a dot: `Throttling.RateQuota`.
@@ -59,7 +64,9 @@ _RETRY = frozenset(
 # Codes that gateways and SDKs give to what went well.
 FINE = (200, "200", "0", "Success", "success")
 # Never worth a retry, although the status (429) would say so.
-_NO_RETRY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
+_NO_RETRY = frozenset(
+    {"insufficient_quota", "quota_exceeded", "billing_hard_limit_reached", "ServiceQuotaExceededException"}
+)
 
 
 def is_retryable(words: tuple[Any, ...], status: int | None) -> bool:

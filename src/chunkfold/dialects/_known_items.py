@@ -27,7 +27,7 @@ __all__ = ["Items", "Listing", "checksum", "index_of", "kind_of", "text_of"]
 class Items:
     """The items that came, and the ways to find one."""
 
-    __slots__ = ("_called", "_ids", "_last", "_placed", "all", "index_reused", "last_call")
+    __slots__ = ("_called", "_end", "_ids", "_last", "_numbers", "_placed", "all", "index_reused", "last_call")
 
     def __init__(self) -> None:
         self.all: list[Item] = []
@@ -36,6 +36,9 @@ class Items:
         self._ids: dict[str, Item] = {}
         self._last: dict[str, Item] = {}
         self._called: dict[tuple[str, str], Item] = {}
+        # The numbers that fields of items are kept under, and the next one after them.
+        self._numbers: set[int] = set()
+        self._end = 0
         self.last_call: Item | None = None
         # Servers that give all items one index tell them apart by their ids.
         self.index_reused = False
@@ -48,6 +51,14 @@ class Items:
             self._placed[index, item.kind] = item
         self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
+
+    def number(self, index: int | None) -> int:
+        """A number to keep the fields of a new item under: its index, unless another item has that one."""
+        number = len(self.all) if index is None else index
+        number = self._end if number in self._numbers else number
+        self._numbers.add(number)
+        self._end = max(self._end, number + 1)
+        return number
 
     def name(self, item: Item, given: Mapping[str, Any]) -> None:
         """Keep the ids by which later events may name the item."""
@@ -78,11 +89,21 @@ class Items:
         found = self._last.get(kind)
         return found if found is None or self._may_be_called(found, call_id) else None
 
+    def last_saying(self, given: Mapping[str, Any]) -> Item | None:
+        """The last item of that type if it is not over and says the same: SGLang ends it at another index."""
+        item = self._last.get(kind_of(given))
+        return item if item is not None and not item.done and _says(item, _said_in(given)) else None
+
     def may_be(self, item: Item, given: Mapping[str, Any]) -> bool:
         """False if the ids of *given*, or another name, say that it is another item than *item*."""
         id_ = text_of(given, "id")
         same_id = not item.id or not id_ or self._ids.get(id_) is item
         return same_id and _has_its_name(item, given) and self._may_be_called(item, text_of(given, "call_id"))
+
+    @staticmethod
+    def is_another(item: Item, given: Mapping[str, Any]) -> bool:
+        """True if what begins is not that item, since it is over and neither has a name."""
+        return item.done and not (item.id or item.call_id or text_of(given, "id") or text_of(given, "call_id"))
 
     def _may_be_called(self, item: Item, call_id: str | None) -> bool:
         if not call_id or not item.call_id or call_id == item.call_id:
@@ -137,7 +158,7 @@ class Listing:
     def _find_doubtful(self, kind: str, given: Mapping[str, Any], *found: Item | None) -> Item | None:
         """The item that it may be, although its ids are others."""
         listed = self._look()
-        alike = self._alike(kind, given) if kind in self._fewer else None
+        alike = self._alike(kind, given) if kind in self._fewer or self._items.index_reused else None
         for item in (alike, *found, self._next(kind)):
             if item is None or item.number in self._taken or not _has_its_name(item, given):
                 continue
@@ -160,18 +181,13 @@ class Listing:
 
     def _alike(self, kind: str, given: Mapping[str, Any]) -> Item | None:
         """One of the next items of that type that says what *given* says."""
-        said = {family: _text_in(given.get(family)) for family in ("content", "summary")}
+        said = _said_in(given)
         for item in islice(reversed(self._waiting.get(kind, [])), AHEAD):
-            if item.number in self._taken or len(item.pieces) > AHEAD:
+            if item.number in self._taken or sum(map(len, item.lists.values())) > AHEAD:
                 continue
             encrypted = given.get("encrypted_content")
-            if encrypted and item.fields.get("encrypted") == encrypted:
+            if (encrypted and item.fields.get("encrypted") == encrypted) or _says(item, said):
                 return item
-            for family, text in said.items():
-                pieces = [piece for (listed, _, _), piece in item.pieces.items() if listed == family]
-                rest = rest_of(pieces, text) if text and pieces else None
-                if rest is not None and pieces[-1].says(rest):
-                    return item
         return None
 
     def _next(self, kind: str) -> Item | None:
@@ -183,6 +199,21 @@ class Listing:
     def take(self, item: Item) -> None:
         """No other one of the list is this item."""
         self._taken.add(item.number)
+
+
+def _said_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """The text of each list of an item."""
+    return {family: _text_in(given.get(family)) for family in ("content", "summary")}
+
+
+def _says(item: Item, said: Mapping[str, str]) -> bool:
+    """True if the parts of a list of *item* say what is said there."""
+    for family, text in said.items():
+        pieces = [piece for _, piece in item.lists.get(family, ())]
+        rest = rest_of(pieces, text) if text and pieces else None
+        if rest is not None and pieces[-1].says(rest):
+            return True
+    return False
 
 
 def _text_in(parts: Any) -> str:

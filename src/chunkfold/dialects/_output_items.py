@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold import _json
-from chunkfold.dialects._snapshots import Piece
+from chunkfold.dialects._snapshots import Piece, rest_of
+from chunkfold.dialects._words import word
 from chunkfold.parts import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "AS_TEXT", "BY_ITEM_ID", "CALLS", "EVENT_FIELDS", "OPENINGS", "OWN", "PART", "PARTS", "RESULTS", "TYPES", "Item",
-    "has_object_input", "input_text",
+    "part_of", "part_row",
 ]  # fmt: skip
 
 # Items that are calls: the tool's name if the item has none, whether the server runs it, the fields of its input.
@@ -67,17 +70,24 @@ EVENT_FIELDS = frozenset(
 )  # fmt: skip
 
 
-def has_object_input(kind: str, given: dict[str, Any]) -> bool:
-    """True if the item is a call whose input is not text, so that its exact form is that of the JSON around it."""
-    return kind in CALLS and not any(isinstance(given.get(field), str) for field in CALLS[kind][2] if field in AS_TEXT)
+def part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
+    """
+    The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there. In
+    reasoning, a text is a thought: LiteLLM's `output_text` there is no answer.
+    """
+    kind = word(part.get("type"), default=default)
+    if kind == "text" or (kind == "output_text" and PARTS[default][1] == "reasoning"):
+        kind = default
+    return PARTS.get(kind, (PARTS[default][0], "unknown", ""))
 
 
-def input_text(field: str, value: Any, data: bytes, *path: str) -> str:
-    """The argument text of an input: text and objects as they are, else an object with the field in it."""
-    if isinstance(value, str) and field not in ("code", "queries"):
-        return value
-    text = (_json.exact_at(data, *path, field) if data else None) or _json.encode_exactly(value)
-    return text if isinstance(value, dict) or field in AS_TEXT else f'{{"{field}":{text}}}'
+def part_of(given: dict[str, Any] | str, default: str) -> dict[str, Any]:
+    """A part as an object with its text in the usual field: it may be a bare text, and LiteLLM has `reasoning`."""
+    if isinstance(given, str):
+        return {"type": default, "text": given}
+    if given.get("type") == "reasoning_text" and given.get("reasoning") and not given.get("text"):
+        return {**{key: value for key, value in given.items() if key != "reasoning"}, "text": given["reasoning"]}
+    return given
 
 
 class Item(msgspec.Struct, eq=False):
@@ -94,6 +104,8 @@ class Item(msgspec.Struct, eq=False):
     done: bool = False
     # The part that the item is, or that has its fields: a message's first one, but a refusal cannot have any.
     first: Any = None
+    # The parts of each of its lists, with their kinds; and those that may go on, by list, kind and index.
+    lists: dict[str, list[tuple[Kind, Piece]]] = {}
     pieces: dict[tuple[str, Kind, int], Piece] = {}
     fields: dict[str, Any] = {}
     # The checksum of an item without ids as it was done.
@@ -105,6 +117,34 @@ class Item(msgspec.Struct, eq=False):
     commands: set[int] = set()
     outputs: dict[int, Any] = {}
 
-    def parts(self, family: str) -> int:
-        """How many parts came in one of its lists."""
-        return sum(1 for listed, _, _ in self.pieces if listed == family)
+    def leave(self, key: tuple[str, Kind, int]) -> bool:
+        """
+        Give up the place of a part that is over, if there is one: another begins there. Servers leave the indexes out,
+        or count every part 0.
+        """
+        piece = self.pieces.get(key)
+        if piece is None or piece.slot.open:
+            return False
+        del self.pieces[key]
+        return True
+
+    def add(self, key: tuple[str, Kind, int], piece: Piece) -> None:
+        """Take a new part, the next one of its list."""
+        family, kind, _ = key
+        listed = self.lists.setdefault(family, [])
+        piece.place = len(listed)
+        listed.append((kind, piece))
+        self.pieces[key] = piece
+
+    def tells(self, family: str, text: Any) -> bool:
+        """True if the other list of reasoning says that text, so that it is told twice."""
+        other = [piece for _, piece in self.lists.get("summary" if family == "content" else "content", ())]
+        rest = rest_of(other, text) if other and isinstance(text, str) and text else None
+        return rest is not None and other[-1].says(rest)
+
+    def parts(self) -> Iterator[Piece]:
+        """The part that the item is, if it is one, and those of its lists."""
+        if self.first is not None:
+            yield self.first
+        for listed in self.lists.values():
+            yield from (piece for _, piece in listed)

@@ -48,7 +48,11 @@ INPUTS = _each(
     code_interpreter_call_code=("code_interpreter_call", "code"),
     apply_patch_call_operation_diff=("apply_patch_call", "diff"),
 )  # fmt: skip
-PINGS = ("response.compaction.compacting", "keepalive", "ping")
+# Signs of life, by OpenAI and by gateways, and what says no more of the answer.
+PINGS = (
+    "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",
+    "response.ping", "response.heartbeat",
+)  # fmt: skip
 PROGRESS = {
     **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
     **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),
@@ -56,15 +60,29 @@ PROGRESS = {
     **_each(("in_progress", "generating", "partial_image", "completed"), image_generation_call=()),
 }
 
-# Names that events had before, which servers still send.
+# Names that events had before, in drafts or in the manual, which servers still send.
 OLDER = {
-    f"response.{before}.{verb}": f"response.{now}.{verb}"
-    for before, now in (
-        ("reasoning", "reasoning_text"),
-        ("reasoning_summary", "reasoning_summary_text"),
-        ("text", "output_text"),
-    )
-    for verb in ("delta", "done")
+    "response.output_text_annotation.added": "response.output_text.annotation.added",
+    "response.mcp_call.arguments_delta": "response.mcp_call_arguments.delta",
+    "response.mcp_call.arguments_done": "response.mcp_call_arguments.done",
+    **{
+        f"response.{before}.{verb}": f"response.{now}.{verb}"
+        for before, now in (
+            ("reasoning", "reasoning_text"),
+            ("reasoning_content", "reasoning_text"),
+            ("reasoning_summary", "reasoning_summary_text"),
+            ("reasoning_summary.text", "reasoning_summary_text"),
+            ("text", "output_text"),
+            ("function_call.arguments", "function_call_arguments"),
+            ("mcp_call.arguments", "mcp_call_arguments"),
+            ("code_interpreter_call.code", "code_interpreter_call_code"),
+        )
+        for verb in ("delta", "done")
+    },
+    **{
+        f"response.reasoning_summary.part.{verb}": f"response.reasoning_summary_part.{verb}"
+        for verb in ("added", "done")
+    },
 }
 
 

@@ -46,6 +46,8 @@ class Piece(msgspec.Struct, eq=False):
     # The end of the text, and of what was before it the length and the checksum of each stretch.
     _pieces: list[str] = []
     _stretches: list[tuple[int, int]] = []
+    # How long the text was when it was stated last.
+    _stated: int = 0
     _cited: set[str] = set()
     _has_logprobs: bool = False
 
@@ -95,10 +97,16 @@ class Piece(msgspec.Struct, eq=False):
 
     def state(self, w: Writer, text: Any) -> None:
         """The whole text: it confirms, goes on with or replaces what came. Nothing is nothing."""
-        more = self.news(text) if isinstance(text, str) and text else ""
+        if not isinstance(text, str) or not text:
+            return
+        more, slot = self.news(text), self.slot
+        if more is None and self._is_stale(text):
+            detail = f"{len(text)} characters that were stated before more came"
+            w.diagnose("stale_text", detail, slot.choice, slot.index)
+            return
+        self._stated = len(text)
         if more == "":
             return
-        slot = self.slot
         self._pieces, self._stretches = [text], []
         if len(text) > _LONG:
             self._forget()
@@ -112,6 +120,15 @@ class Piece(msgspec.Struct, eq=False):
                 w.replace(slot, ToolCall(raw_arguments=text, server_side=slot.kind == "server_tool_call"))
             else:
                 w.replace(slot, CLASSES[slot.kind](text=text))
+
+    def _is_stale(self, text: str) -> bool:
+        """
+        True if *text* is what was stated before the text went on: 9Router closes a part after its first piece, and
+        writes on.
+        """
+        if len(text) != self._stated or self._stretches or self.slot.whole:
+            return False
+        return "".join(self._pieces).startswith(text)
 
     def cite(self, w: Writer, annotations: Any) -> None:
         """Annotations, one or a list, each written once."""

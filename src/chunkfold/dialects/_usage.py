@@ -131,6 +131,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
             "prompt_cache_hit_tokens",
             "cached_tokens",
             "cache_read_input_tokens",
+            "input_tokens_details.cache_read_input_tokens",
         ),
         cache_write_input_tokens=count(
             raw,
@@ -139,6 +140,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
             "prompt_tokens_details.cache_creation_input_tokens",
             "prompt_tokens_details.cache_creation_tokens",
             "cache_creation_input_tokens",
+            "input_tokens_details.cache_creation_input_tokens",
             "prompt_cache_write_tokens",
         ),
         reasoning_tokens=reasoning,

@@ -18,7 +18,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import chat_usage, count, total
 from chunkfold.dialects._words import counted, is_real, word
 from chunkfold.response import Usage
 
@@ -37,6 +37,8 @@ _EVENT = frozenset(
         "error", "usage", "step_usage", "metadata",
     }
 )  # fmt: skip
+_FLAT = _EVENT | {"id", "object"}
+_TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tool_use_tokens")
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
 _OUTPUT = frozenset({"content"})
@@ -97,7 +99,11 @@ class GeminiInteractions(Dialect):
             if isinstance(metadata, dict):
                 w.usage(metadata.get("total_usage"), interactions_usage)
                 w.extras(metadata, _METADATA, "metadata")
-            w.extras(payload, _EVENT)
+            if payload.get("object") == "content":
+                w.message(id=payload.get("id"))
+                w.extras(payload, _FLAT)
+            elif interaction_in(payload) is not payload:
+                w.extras(payload, _EVENT)
             if "error" in payload:
                 self.tell_error(payload)
             if isinstance(kind, str) and kind.startswith("content."):
@@ -121,16 +127,17 @@ class GeminiInteractions(Dialect):
         super().begin_again()
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        if isinstance(payload.get("interaction"), dict):
+        interaction = interaction_in(payload)
+        if isinstance(interaction, dict):
             if self._started:
                 self.begin_again()
             self._started = True
-        self._interaction(payload.get("interaction"), frame, "interaction")
+        self._interaction(interaction, frame, *_path(interaction, payload))
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
-        interaction = payload.get("interaction")
-        self._interaction(interaction, frame, "interaction")
+        interaction = interaction_in(payload)
+        self._interaction(interaction, frame, *_path(interaction, payload))
         name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
         status = interaction.get("status") if isinstance(interaction, dict) else None
         if not status and payload.get("status"):
@@ -149,7 +156,7 @@ class GeminiInteractions(Dialect):
         w.message(id=interaction.get("id"), model=interaction.get("model"), created=interaction.get("created"))
         key = "steps" if "steps" in interaction else "outputs"
         steps = interaction.get(key)
-        w.blanks(interaction, () if self._is_whole else _LISTS)
+        w.blanks(interaction, () if self._is_whole else (*_LISTS, "event_type"))
         if isinstance(steps, list) and steps and not self._step_seen:
             w.extra((key,), {})
             for place, step in enumerate(steps):
@@ -160,7 +167,7 @@ class GeminiInteractions(Dialect):
         usage = interaction.get("usage")
         if usage is not None and not isinstance(usage, dict):
             w.extra(("usage",), usage)
-        w.extras(interaction, _INTERACTION)
+        w.extras(interaction, _INTERACTION | _EVENT if "event_type" in interaction else _INTERACTION)
         self._finish(interaction.get("status"))
         self.tell_error(interaction)
 
@@ -180,7 +187,7 @@ class GeminiInteractions(Dialect):
     # Steps
 
     def _step_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        key = "step" if "step" in payload else "content"
+        key = next((key for key in ("step", "content", "delta") if key in payload), "step")
         self._start(payload.get(key), frame, key)
 
     def _start(self, step: Any, frame: Frame, *path: str | int) -> None:
@@ -408,6 +415,15 @@ class GeminiInteractions(Dialect):
         return slot
 
 
+def interaction_in(payload: dict[str, Any]) -> Any:
+    """The interaction that an event carries. LiteLLM's events have its fields beside their own."""
+    return payload if payload.get("object") == "interaction" else payload.get("interaction")
+
+
+def _path(interaction: Any, payload: dict[str, Any]) -> tuple[str, ...]:
+    return () if interaction is payload else ("interaction",)
+
+
 def _rest(mapping: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The fields that are kept as sent. An empty signature is none."""
     return {key: value for key, value in mapping.items() if key not in known and value is not None and value != ""}
@@ -434,6 +450,8 @@ def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:
 
 def interactions_usage(raw: dict[str, Any]) -> Usage:
     """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
+    if raw.keys().isdisjoint(_TOTALS):
+        return chat_usage(raw)  # LiteLLM's events have the words of the API that it asked
     read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
     thoughts = count(raw, "total_thought_tokens")
     written = total(None, count(raw, "total_output_tokens"), thoughts)

@@ -11,7 +11,6 @@ Manual: docs/dialects/openai-responses.md. Reference: platform.openai.com/docs/a
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
@@ -19,25 +18,20 @@ from zlib import crc32
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items, _itemless
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
+from chunkfold.dialects._item_parts import ItemParts
 from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
-from chunkfold.dialects._media import base64_bytes
 from chunkfold.dialects._output_items import (
-    AS_TEXT,
-    BY_ITEM_ID,
     CALLS,
     EVENT_FIELDS,
     OPENINGS,
     OWN,
-    PART,
-    PARTS,
     RESULTS,
-    TYPES,
     Item,
-    has_object_input,
-    input_text,
-)  # fmt: skip
+    part_of,
+    part_row,
+)
 from chunkfold.dialects._response_events import (
     BESIDE,
     INPUTS,
@@ -50,14 +44,13 @@ from chunkfold.dialects._response_events import (
     response_in,
     told_beside,
 )  # fmt: skip
-from chunkfold.dialects._snapshots import Piece, Sequence, news, next_told
+from chunkfold.dialects._snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import is_ping, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.likeness.deltas import Heard
@@ -67,11 +60,12 @@ if TYPE_CHECKING:
 # Fields of the response that are facts or parts of ours; all others are kept for the native body.
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
-_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled", "canceled"})
+# Perplexity waits for the results of the calls.
+_WHOLE = ("completed", "requires_action")
+_STATUSES = _ENDS.union(_WHOLE)
 _CARRYING_FIELDS = EVENT_FIELDS.union(BESIDE)
 _VENDORS = {"timings": "llamacpp", "copilot_usage": "github-copilot"}  # by fields beside the response
-
-_PREVIEW = ("partial_image_index", "size", "quality", "background", "output_format")
 
 
 class OpenAIResponses(Dialect):
@@ -82,6 +76,7 @@ class OpenAIResponses(Dialect):
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "item_id")
     rising_keys: ClassVar[tuple[str, ...]] = ("sequence_number",)
     listens: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"requires_action": "tool_calls"}
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -102,8 +97,7 @@ class OpenAIResponses(Dialect):
         self._items = Items()
         # The parts that text deltas have found.
         self._found: dict[tuple[str, int | None, int], Piece] = {}
-        # All parts by their indexes.
-        self._pieces: dict[int, Piece] = {}
+        self._parts = ItemParts(self.w)
         self._sequence = Sequence()
         self._completed = False
 
@@ -133,7 +127,7 @@ class OpenAIResponses(Dialect):
         sums: dict[Any, int] = {}
         for run in heard:
             for target, texts in run.runs if run.target is None else [(run.target, run.texts)]:
-                piece = self._pieces.get(target.index)
+                piece = self._parts.all.get(target.index)
                 if piece is not None:
                     piece.hear(texts)
                 if run.number >= 0 and target not in sums:
@@ -151,10 +145,7 @@ class OpenAIResponses(Dialect):
             if item.kind in CALLS and not item.done and not self._completed:
                 self.w.cut(item.first.slot)
             if item.outputs and not item.done:
-                content: list[Any] = []
-                for out in item.outputs.values():
-                    content += out if isinstance(out, list) else [{name: "".join(out[name]) for name in out}]
-                self.w.update(item.first.slot, extra={"content": content})
+                self.w.update(item.first.slot, extra={"content": _call_items.printed(item)})
             elif item.kind in CALLS and not item.done and not item.first.has_text:
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
@@ -168,12 +159,14 @@ class OpenAIResponses(Dialect):
         if payload.get("object") == "response":
             self.w.whole()
             self._whole_response(payload, "completed", frame, "output")
-        elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.")):
+        elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif not payload or is_ping(payload.get("type"), frame.event):
             self.w.ping()
+        elif isinstance(kind, str) and kind.startswith("response.reasoning."):
+            _itemless.thought(self.w, {**payload, "type": kind})
         else:
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
@@ -209,10 +202,15 @@ class OpenAIResponses(Dialect):
 
     def _closing(self, payload: dict[str, Any], frame: Frame) -> None:
         response, inside = response_in(payload), payload.get("response")
-        said = payload["type"].removeprefix("response.").replace("done", "completed")
+        said = payload["type"].removeprefix("response.")
         is_beside = payload.get("output") and not (isinstance(inside, dict) and inside.get("output"))
         path = ("output",) if is_beside else ("response", "output")
-        self._whole_response(response, said, frame, *path, is_event=True)
+        if said == "done" and self.end_seen and word(response.get("status")) not in _STATUSES:
+            # Gateways send it behind an end of any kind.
+            self._facts(response)
+            self._output(response.get("output"), frame, *path, is_cut=not self._completed)
+        else:
+            self._whole_response(response, said.replace("done", "completed"), frame, *path, is_event=True)
         self.w.message(vendor=next((_VENDORS[key] for key in payload if key in _VENDORS), None))
 
     def _whole_response(
@@ -221,10 +219,11 @@ class OpenAIResponses(Dialect):
         """The whole response. The status in it goes before the event's own word."""
         self._facts(response)
         status, error = response.get("status"), response.get("error")
-        said = status if isinstance(status, str) and status in _ENDS else said
+        said = status if isinstance(status, str) and status in _STATUSES else said
+        is_whole = said in _WHOLE
         # A response that runs in the background, fetched before its end, is no end.
         is_running = status in ("in_progress", "queued") and not is_event
-        self._output(response.get("output"), frame, *path, is_cut=is_running or said != "completed")
+        self._output(response.get("output"), frame, *path, is_cut=is_running or not is_whole)
         if (error or said == "failed") and self._told is None:
             self._tell(read_error(error))
         if error:
@@ -234,7 +233,7 @@ class OpenAIResponses(Dialect):
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
         self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
-        self.end_seen, self._completed = True, said == "completed"
+        self.end_seen, self._completed = True, is_whole
 
     def _facts(self, response: dict[str, Any]) -> None:
         """Facts about the response. The last real value of every other field is kept for the native body."""
@@ -257,7 +256,7 @@ class OpenAIResponses(Dialect):
             listing.take(item)
             if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
                 self.w.cut(item.first.slot)
-            if texts is None and has_object_input(kind_of(given), given):
+            if texts is None and _call_items.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
 
@@ -271,7 +270,7 @@ class OpenAIResponses(Dialect):
             item = items.placed(index, kind)
             if index is None:
                 item = items.named(kind, text_of(given, "id"), text_of(given, "call_id"))
-            if item is not None and not items.may_be(item, given):
+            if item is not None and (not items.may_be(item, given) or items.is_another(item, given)):
                 item, items.index_reused = None, items.index_reused or index is not None
             item = item or self._open(payload, given)
             item.given = item.given or given
@@ -282,7 +281,7 @@ class OpenAIResponses(Dialect):
         for _, given in self.w.objects("item", payload.get("item")):
             index, id_ = index_of(payload, "output_index"), text_of(given, "id") or payload.get("item_id")
             names = {**payload, "item_id": id_, "call_id": given.get("call_id")}
-            item = self._find(names, kind_of(given))
+            item = self._find(names, kind_of(given)) or items.last_saying(given)
             if item is not None and item.done and not items.is_repeat(item, given, index):
                 item, items.index_reused = None, items.index_reused or index is not None
             self._finish(item or self._open(payload, given), given, frame.data, "item")
@@ -308,7 +307,10 @@ class OpenAIResponses(Dialect):
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = kind_of(given), len(self._items.all), index_of(payload, "output_index")
-        item = Item(kind, number, number if index is None else index, OPENINGS.get(kind))
+        place = number if index is None else index
+        # Parts of two items at one index must not share their fields.
+        place = self._items.number(index) if kind in ("message", "reasoning") else place
+        item = Item(kind, number, place, OPENINGS.get(kind))
         self._found.clear()
         self._items.add(item, index, given)
         extra = {
@@ -316,7 +318,9 @@ class OpenAIResponses(Dialect):
             **news(item.fields, given, OWN.get(kind, _NONE), whole=kind == "reasoning"),
         }
         if kind in CALLS:
-            self._open_call(item, given, extra)
+            extra["index"] = extra.pop("output_index")
+            self._start(item, _call_items.kind(item, given), extra, **_call_items.facts(item, given))
+            self._items.last_call = item
         elif kind in RESULTS:
             self._start(item, "server_tool_result", {**extra, "type": kind}, id=item.call_id)
         elif kind == "reasoning":
@@ -328,11 +332,7 @@ class OpenAIResponses(Dialect):
 
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
-        item.first = self._keep_piece(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
-
-    def _keep_piece(self, slot: Slot) -> Piece:
-        piece = self._pieces[slot.index] = Piece(slot)
-        return piece
+        item.first = self._parts.new(self.w.start(0, kind, key=(item.number,), extra=extra, **facts))
 
     def _finish(self, item: Item, given: dict[str, Any], data: bytes, *path: str) -> None:
         """The item whole, with its exact text at *path* of *data*. An empty field of it erases nothing."""
@@ -345,7 +345,7 @@ class OpenAIResponses(Dialect):
             named = {"id": item.id} if item.id is not None or "id" in given else {}
             for key, value in {"type": item.kind, **named, **item.fields}.items():
                 self.w.extra(("output", item.place, key), value)
-        for piece in filter(None, (item.first, *item.pieces.values())):
+        for piece in item.parts():
             self.w.stop(piece.slot)
 
     def _take(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool = False) -> None:
@@ -367,15 +367,16 @@ class OpenAIResponses(Dialect):
             if given.get("phase", "") is None:
                 self.w.extra(("output", item.place, "phase"), None)  # where a part has its phase, `None` is no field
             self.w.message(role=given.get("role"))
-            self._list(item, given.get("content") if whole or not item.pieces else None, "output_text")
+            self._parts.take_list(item, given.get("content") if whole or not item.lists else None, "output_text")
         elif item.kind == "reasoning":
             # The encrypted form replaces: the first one is a shorter draft.
             encrypted = given.get("encrypted_content")
             fields = news(item.fields, {"encrypted": encrypted} if encrypted else {})
             self.w.update(item.first.slot, signature=given.get("signature"), extra=fields)
-            if whole or not item.pieces:
-                self._list(item, given.get("summary"), "summary_text")
-                self._list(item, given.get("content"), "reasoning_text")
+            if whole or not item.lists:
+                both = bool(given.get("summary") and given.get("content"))
+                self._parts.take_list(item, given.get("summary"), "summary_text", both=both)
+                self._parts.take_list(item, given.get("content"), "reasoning_text", both=both)
         elif item.kind in RESULTS:
             content, failed = given.get(RESULTS[item.kind]), given.get("status") == "failed"
             told = {"content": content} if content is not None else {}
@@ -384,90 +385,32 @@ class OpenAIResponses(Dialect):
             item.first.slot.id = item.call_id
             self.w.update(item.first.slot, extra=fields, **fresh)
         else:
-            self._take_call(item, given, data, *path, whole=whole)
+            _call_items.take(self.w, item, given, data, *path, whole=whole)
 
     # Parts of messages and of reasoning
-
-    def _list(self, item: Item, listed: Any, default: str) -> None:
-        """The parts of an item whole."""
-        came: dict[Kind, list[Piece]] = {}
-        for (family, kind, _), piece in item.pieces.items():
-            if family == PARTS[default][0]:
-                came.setdefault(kind, []).append(piece)
-        parts = listed if isinstance(listed, list) else [listed] if listed else []
-        left = Counter(_part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
-        for place, given in enumerate(parts):
-            if not isinstance(given, (dict, str)):
-                self.w.extra(("output", item.place, PARTS[default][0], place), given)
-                continue
-            part = given if isinstance(given, dict) else {"type": default, "text": given}
-            family, kind, field = _part_row(part, default)
-            found = next_told(came.get(kind, []), part.get(field), left[kind])
-            left[kind] -= 1
-            if found is not None and found[1] != part.get(field):
-                part = {**part, field: found[1]}
-            self._take_part(item, part, default, found[0] if found else self._piece(item, family, kind, place))
 
     def _part(self, payload: dict[str, Any], frame: Frame) -> None:
         """A part is added or done. Bedrock and others have events of their own for parts of reasoning."""
         _, default, sub = PART_EVENTS[payload["type"]]
         is_done = payload["type"].endswith("done")
-        for _, part in self.w.objects("part", payload.get("part")):
-            family, kind, _ = _part_row(part, default)
+        is_thought = self._items.named("reasoning", text_of(payload, "item_id"), None) is not None
+        for _, given in self.w.objects("part", payload.get("part")):
+            if is_thought and given.get("type") == "output_text":
+                given = {**given, "type": "reasoning_text"}  # vLLM of 2025 gives it that type before it is over
+            part = part_of(given, default)
+            family, kind, field = part_row(part, default)
             item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
-            piece = self._piece(item, family, kind, index_of(payload, sub) or 0)
+            key = (family, kind, index_of(payload, sub) or 0)
+            if kind == "reasoning" and key not in item.pieces and item.tells(family, part.get(field)):
+                continue
+            if not is_done and item.leave(key):
+                self._found.clear()
+            piece = self._parts.at(item, *key)
             if is_done or not piece.has_text:
-                self._take_part(item, part, default, piece)
+                self._parts.take(item, part, default, piece)
             if is_done:
-                self._keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
+                self._parts.keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
                 self.w.stop(piece.slot)
-
-    def _take_part(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
-        """A part whole, or as it is at its start."""
-        family, kind, field = _part_row(part, default)
-        if kind != "unknown":
-            piece.state(self.w, part.get(field))
-            piece.cite(self.w, part.get("annotations"))
-            piece.logprobs(self.w, part.get("logprobs"), whole=True)
-            self._keep(item, family, piece, part)
-        elif part != piece.fields:
-            piece.fields = part
-            self.w.extra(("output", item.place, family, piece.place, "type"), part.get("type"))
-            self.w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
-
-    def _keep(self, item: Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
-        """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
-        fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
-        if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
-            fields["annotations"] = cited  # a part has each once
-        if part.get("type") == "text":
-            fields["type"] = "text"  # as chat calls it
-        for key, value in fields.items():
-            self.w.extra(("output", item.place, family, piece.place, key), value)
-
-    def _piece(self, item: Item, family: str, kind: Kind, place: int) -> Piece:
-        """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
-        key = (family, kind, place)
-        piece = item.pieces.get(key)
-        if piece is not None:
-            return piece
-        extra: dict[str, Any] = {"summary": True} if family == "summary" else {}
-        if item.kind == "reasoning" and not item.pieces:
-            piece = item.first
-            self.w.update(piece.slot, extra=extra)
-        else:
-            extra["output_index"] = item.place
-            leads = kind == "text" and item.first is None
-            facts: dict[str, Any] = {"number": place, "id": item.id if kind == "text" else None}
-            start = {**extra, **item.fields} if leads else extra
-            piece = self._keep_piece(self.w.start(0, kind, key=(item.number, *key), extra=start, **facts))
-            if leads:
-                item.first = piece
-            elif kind == "refusal":
-                self.w.extra(("output", item.place, "content", item.parts(family), "type"), "refusal")
-        piece.place = item.parts(family)
-        item.pieces[key] = piece
-        return piece
 
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
         """The part that an event about text is about."""
@@ -475,7 +418,7 @@ class OpenAIResponses(Dialect):
         key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
         piece = self._found.get(key)
         if piece is None:
-            piece = self._piece(self._item(payload, kind), family, part_kind, key[2])
+            piece = self._parts.at(self._item(payload, kind), family, part_kind, key[2])
             if key[1] is not None and not self._items.index_reused:
                 self._found[key] = piece
         return piece
@@ -497,68 +440,6 @@ class OpenAIResponses(Dialect):
 
     # Calls
 
-    def _open_call(self, item: Item, given: dict[str, Any], extra: dict[str, Any]) -> None:
-        name, on_server, _ = CALLS[item.kind]
-        if item.kind == "tool_search_call":
-            on_server = given.get("execution") != "client"
-        elif item.kind == "shell_call":
-            place = given.get("environment")
-            on_server = isinstance(place, dict) and word(place.get("type")).startswith("container")
-        extra["index"] = extra.pop("output_index")
-        kind: Kind = "server_tool_call" if on_server else "tool_call"
-        id_ = item.call_id or (item.id if item.kind.startswith(BY_ITEM_ID) else None)
-        tool, name = TYPES.get(item.kind, item.kind), text_of(given, "name") or name
-        self._start(item, kind, extra, id=id_, name=name, tool_type=tool)
-        self._items.last_call = item
-
-    def _take_call(self, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
-        slot, id_, name = item.first.slot, text_of(given, "call_id"), text_of(given, "name")
-        fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
-        slot.id, slot.name = id_ or slot.id, name or slot.name
-        self.w.update(slot, **fresh)
-        if whole and given.get("status") == "incomplete":
-            self.w.cut(slot)
-        inputs = CALLS[item.kind][2]
-        known = item.fields.get("$field", "")
-        field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
-        if field is None:
-            return
-        value = given[field]
-        # A computer may have its action beside the list of them.
-        form = {other: given[other] for other in inputs if other != field and given.get(other)}
-        if field != inputs[0]:
-            form["$field"] = field
-        if field in AS_TEXT and not isinstance(value, str):
-            form["$form"] = "object"
-        self.w.update(slot, extra=news(item.fields, form))
-        if not whole and not item.first.has_text:
-            self._begin_input(item, field, value)
-        elif whole and value != item.value:
-            item.value = value
-            text = input_text(field, value, data, *path)
-            if given.get("status") == "incomplete" and field not in AS_TEXT and slot.kind == "tool_call":
-                # The limit cut what the model wrote, and the server closed the object: it must not be run.
-                text = text.rstrip().removesuffix("}")
-            item.first.state(self.w, text)
-
-    def _begin_input(self, item: Item, field: str, value: Any) -> None:
-        """What of the input came with the start: first text. An object is a draft, and its whole form follows."""
-        if field == "operation" and isinstance(value, dict):
-            item.rest = {key: rest for key, rest in value.items() if key != "diff"}
-            head = _json.encode(item.rest)[:-1]
-            value = value.get("diff")
-            item.opening = f'{head}{"," if item.rest else ""}"diff":"' if isinstance(value, str) else head
-        if isinstance(value, str) and value:
-            self._write_input(item, value)
-
-    def _write_input(self, item: Item, text: str) -> None:
-        """More of an input. Plain text is written as the inside of a JSON string."""
-        if item.kind in OPENINGS:
-            self.w.singular = True  # it is not written as it stands
-            text = (item.opening or "") + _json.encode(text)[1:-1]
-            item.opening = None
-        item.first.delta(self.w, text)
-
     def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
         kind, index = INPUTS[payload["type"]][1], index_of(payload, "output_index")
@@ -572,37 +453,26 @@ class OpenAIResponses(Dialect):
         field, delta = INPUTS[payload["type"]][2], payload.get("delta")
         value = payload.get(field)
         if isinstance(delta, dict) and delta:
-            delta = input_text("delta", delta, frame.data)
+            delta = _call_items.input_text("delta", delta, frame.data)
         if isinstance(delta, str) and delta:
-            self._write_input(self._input_item(payload), delta)
+            _call_items.write_input(self.w, self._input_item(payload), delta)
         elif value:
             item = self._input_item(payload)
-            self._take_call(item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
-            is_text = item.kind in OPENINGS
-            whole = _json.encode({**item.rest, field: value}) if is_text else input_text(field, value, frame.data)
-            item.first.state(self.w, whole)
+            _call_items.take(self.w, item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
+            item.first.state(self.w, _call_items.whole_input(item, field, value, frame.data))
 
     def _command(self, payload: dict[str, Any], frame: Frame) -> None:
         """A command of a shell, in pieces or, if there were none, whole. The events name no item but by its index."""
-        number, text = index_of(payload, "command_index") or 0, payload.get("delta") or payload.get("command")
+        text = payload.get("delta") or payload.get("command")
         if isinstance(text, str) and text:
-            item = self._item(payload, "shell_call")
-            is_new = number not in item.commands
-            item.opening = '","' if is_new and item.commands else item.opening
-            item.commands.add(number)
-            if is_new or "delta" in payload:
-                self._write_input(item, text)
+            item, number = self._item(payload, "shell_call"), index_of(payload, "command_index") or 0
+            _call_items.write_command(self.w, item, number, text, is_piece="delta" in payload)
 
     # What the server's tools do, and errors
 
     def _progress_of(self, payload: dict[str, Any], frame: Frame) -> None:
         """A status; or a preview, which stands as the result until the next one, or the picture itself, comes."""
-        _, kind, status = payload["type"].split(".")
-        given = {"status": status}
-        if status == "partial_image":
-            given = {name: payload[name] for name in _PREVIEW if name in payload}
-            given["result"] = payload.get("partial_image_b64")
-        item = self._item(payload, kind)
+        item, given = self._item(payload, payload["type"].split(".")[1]), _call_items.progress(payload)
         if not item.done:
             if item.given and "status" not in item.fields:
                 given.pop("status", None)  # not every item has one
@@ -610,45 +480,26 @@ class OpenAIResponses(Dialect):
 
     def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
         """What a command printed. It is held until it is whole, since a result has no pieces."""
-        item, number = self._item(payload, "shell_call_output"), index_of(payload, "command_index") or 0
-        delta, output = payload.get("delta"), payload.get("output")
-        if isinstance(output, list):
-            item.outputs[number] = output
-        elif isinstance(delta, dict):
-            streams = item.outputs.setdefault(number, {})
-            for name, text in delta.items() if isinstance(streams, dict) else ():
-                streams.setdefault(name, []).append(word(text, default=""))
+        item = self._item(payload, "shell_call_output")
+        _call_items.keep_printed(item, index_of(payload, "command_index") or 0, payload)
 
     def _audio(self, payload: dict[str, Any], frame: Frame) -> None:
-        """Sound, each piece base64 by itself, and its words. They belong to no item."""
-        w, delta = self.w, payload.get("delta")
-        if not delta:
-            return
-        slot = w.slot(0, "audio") or w.start(0, "audio", key="audio")
-        data = base64_bytes(delta)
-        if payload["type"].startswith("response.audio.transcript"):
-            w.delta(slot, delta)
-        elif data is not None:
-            w.data(slot, data)
-        else:
-            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", 0, slot.index)
-            w.unknown("audio", delta)
+        _itemless.sound(self.w, payload)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        """An error, bare or nested. A `response.failed` that follows or went before tells the same one."""
-        error = error_in(payload)
-        self._tell(error or read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
+        """
+        An error, bare or nested, also in a response. A `response.failed` before or after it tells the same one.
+        """
+        inside = payload.get("response")
+        beside = {"error": inside["error"]} if isinstance(inside, dict) and inside.get("error") else {}
+        told = {key: value for key, value in payload.items() if key != "type"}
+        error = error_in({**payload, **beside}) or read_error(told)
+        self._tell(msgspec.structs.replace(error, raw=payload))
 
     def _tell(self, error: StreamError) -> None:
         told, self._told = self._told, error
         if told is None or (error.code, error.message) != (told.code, told.message):
             self.w.error(error)
-
-
-def _part_row(part: dict[str, Any], default: str) -> tuple[str, Kind, str]:
-    """The list, the kind and the field of a part, by its type or, if it has none or just `text`, as is usual there."""
-    kind = word(part.get("type"), default=default)
-    return PARTS.get(default if kind == "text" else kind, (PARTS[default][0], "unknown", ""))
 
 
 HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = {
@@ -666,7 +517,7 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **dict.fromkeys(("response.audio.delta", "response.audio.done"), OpenAIResponses._audio),
     **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
     **dict.fromkeys(PINGS, lambda self, *_: self.w.ping()),
-    "error": OpenAIResponses._error,
+    **dict.fromkeys(("error", "response.error"), OpenAIResponses._error),
 }
 
 # The fields that are read, of events that have others than most.
@@ -678,8 +529,8 @@ _READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[
 }
 
 # Events that a repeat would double, or that would void what came.
-_REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith(".delta"))})
-_UNNUMBERED = frozenset({"error", *PINGS})
+_REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith((".delta", "_part.added")))})
+_UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, "response")
 DIALECT = OpenAIResponses

@@ -217,18 +217,29 @@ def request(message: Message) -> list[dict[str, Any]]:
         if not isinstance(part, UnknownPart):
             place = item_of(part).get("output_index")
             entries.setdefault(("part", number) if place is None else place, []).append(part)
+        elif part.name == "agent.handoff" and isinstance(part.payload, dict):
+            entries["part", number] = [part]
     for parts in entries.values():
         first = parts[0]
+        if isinstance(first, UnknownPart):
+            out.append({"object": "entry", "type": first.name, **copied(first.payload)})
+            continue
         if isinstance(first, (ToolCall, ToolResult)):
             is_ours = isinstance(first, ToolCall) and not first.server_side
             kept: dict[str, Any] = {"type": "function.call" if is_ours else "tool.execution"}
-            fill(kept, id=item_of(first).get("id"))
+            # What the server ran is answered by the id of its entry.
+            fill(kept, id=item_of(first).get("id") if is_ours else getattr(first, "id", None))
         else:
             kept = {"type": "message.output", "role": message.role}
-            fill(kept, id=getattr(first, "id", None) or item_of(first).get("id"))
+            fill(kept, id=next(filter(None, map(_entry_id, parts)), None))
         entry: dict[str, Any] = _entry(kept, [_with_list(part) for part in parts], whole=False)
         out.append(entry)
     return out
+
+
+def _entry_id(part: Part) -> Any:
+    """The id of the message that a part stands in. That of a picture or a file is its own."""
+    return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
 def _with_list(part: Part) -> Part:

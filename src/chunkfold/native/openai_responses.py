@@ -149,7 +149,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 # What a response has whose closing event never came.
 DEFAULTS: Mapping[str, Any] = {"object": "response"}
 _CLOSED = ("action", "actions", "operation")
-_STATUS = ("completed", "incomplete", "failed", "cancelled")
+_STATUS = ("completed", "incomplete", "failed", "cancelled", "canceled")
 
 
 class _Item:
@@ -200,7 +200,7 @@ def _add_status(out: dict[str, Any], said: str | None) -> None:
     """The status, as the closing event said it or as its name does."""
     if said is None:
         out.setdefault("status", "in_progress")
-    elif out.get("status") not in _STATUS:
+    elif out.get("status") not in (*_STATUS, said):
         out["status"] = said if said in _STATUS else "incomplete"
         if said not in _STATUS:
             out["incomplete_details"] = {**(out.get("incomplete_details") or {}), "reason": said}
@@ -326,7 +326,7 @@ def _lists(item: _Item, extra: dict[str, Any]) -> dict[str, list[Any]]:
             listed.append(copied(kept[str(len(listed))]))
         further = kept.get(str(len(listed)))
         if isinstance(built, dict) and isinstance(further, dict) and not isinstance(part, UnknownPart):
-            named = {"type": "text"} if further.get("type") == "text" else {}
+            named = {"type": further["type"]} if further.get("type") in ("text", "output_text") else {}
             built = {**fields(further), **built, **named}
             if ("annotations" in further and not built.get("annotations")) or further.get("annotations"):
                 built["annotations"] = copied(further["annotations"])
@@ -433,6 +433,14 @@ _CALL_TYPES = {ours: theirs for theirs, ours in TYPES.items()}
 _ITEMS: dict[type, Callable[[Any], dict[str, Any]]] = {ToolCall: _call, ToolResult: _result, UnknownPart: _unknown}
 
 
+# The fields of an item that requests may have, where they refuse others: "Unknown parameter: 'input[1].action'".
+_SENT: Mapping[str, Iterable[str]] = {"image_generation_call": ("type", "id", "status", "result", "error")}
+
+
+# "Invalid 'input[2].id': string too long": GitHub Copilot draws ids that it does not take back.
+_LONGEST_ID = 64
+
+
 def _printed(item: dict[str, Any]) -> list[dict[str, Any]]:
     """What each command of a shell printed."""
     listed = item.get("output") if item["type"] == "shell_call_output" else None
@@ -445,7 +453,11 @@ def request(message: Message) -> list[dict[str, Any]]:
 
     Log-probabilities, media and what only responses have are left out.
     """
-    parts = [part for part in message.parts if not isinstance(part, (AudioPart, FilePart, ImagePart))]
+    parts = [
+        part
+        for part in message.parts
+        if not isinstance(part, (AudioPart, FilePart, ImagePart)) and item_of(part).get("$form") != "beside"
+    ]
     # The arguments of a function are text, those of other tools may be an object.
     items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
     # What has no type is nothing that this provider has said.
@@ -453,10 +465,15 @@ def request(message: Message) -> list[dict[str, Any]]:
     for item in items:
         for made in (item, *_printed(item)):
             made.pop("created_by", None)
-        if item["type"] in OWN and item.get("id", "") is None:
+        for key in item.keys() - _SENT.get(item["type"], item.keys()):
+            del item[key]
+        item.pop("parsed_arguments", None)  # OpenAI's SDK adds it
+        if item["type"] in OWN and "id" in item and (item["id"] is None or len(str(item["id"])) > _LONGEST_ID):
             del item["id"]
         if item["type"] == "reasoning":
             item.pop("status", None)  # an unknown parameter in requests, but for this item alone
+            if item.get("content", "") is None:
+                del item["content"]  # xAI answers 422
             item.setdefault("summary", [])
         for part in item["content"] if item["type"] == "message" else ():
             if isinstance(part, dict) and part.get("type") == "output_text":

@@ -1,0 +1,109 @@
+"""
+The parts of messages and of reasoning in OpenAI Responses: each is opened once, and told whole up to three times, by an
+event of its own, by its item and by the closing response.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from chunkfold.dialects._output_items import PART, PARTS, part_of, part_row
+from chunkfold.dialects._snapshots import Piece, news, next_told
+from chunkfold.dialects._words import word
+from chunkfold.parts import UnknownPart
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._output_items import Item
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects._writer import Writer
+    from chunkfold.parts import Kind
+
+__all__ = ["ItemParts"]
+
+
+class ItemParts:
+    """The parts that came, by their indexes in the message, and what tells them."""
+
+    __slots__ = ("_w", "all")
+
+    def __init__(self, writer: Writer) -> None:
+        self._w = writer
+        self.all: dict[int, Piece] = {}
+
+    def new(self, slot: Slot) -> Piece:
+        """Take a part that was started."""
+        piece = self.all[slot.index] = Piece(slot)
+        return piece
+
+    def take_list(self, item: Item, listed: Any, default: str, *, both: bool = False) -> None:
+        """
+        The parts of an item whole. Reasoning has two lists; where it has not *both*, one may tell what came in the
+        other.
+        """
+        came: dict[Kind, list[Piece]] = {}
+        for kind, piece in item.lists.get(PARTS[default][0], ()):
+            came.setdefault(kind, []).append(piece)
+        parts = listed if isinstance(listed, list) else [listed] if listed else []
+        left = Counter(part_row(part if isinstance(part, dict) else {}, default)[1] for part in parts)
+        for place, given in enumerate(parts):
+            if not isinstance(given, (dict, str)):
+                self._w.extra(("output", item.place, PARTS[default][0], place), given)
+                continue
+            part = part_of(given, default)
+            family, kind, field = part_row(part, default)
+            found = next_told(came.get(kind, []), part.get(field), left[kind])
+            left[kind] -= 1
+            if found is not None and found[1] != part.get(field):
+                part = {**part, field: found[1]}
+            if found is None and kind == "reasoning" and not both and item.tells(family, part.get(field)):
+                continue
+            if found is None and (family, kind, place) in item.pieces:
+                place = -1 - place  # where the count began at 1, another part has that index
+            self.take(item, part, default, found[0] if found else self.at(item, family, kind, place))
+
+    def take(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
+        """A part whole, or as it is at its start."""
+        family, kind, field = part_row(part, default)
+        if kind != "unknown":
+            piece.state(self._w, part.get(field))
+            piece.cite(self._w, part.get("annotations"))
+            piece.logprobs(self._w, part.get("logprobs"), whole=True)
+            self.keep(item, family, piece, part)
+        elif part != piece.fields:
+            piece.fields = part
+            self._w.extra(("output", item.place, family, piece.place, "type"), part.get("type"))
+            self._w.replace(piece.slot, UnknownPart(f"{family}.{word(part.get('type'), default=default)}", part))
+
+    def keep(self, item: Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
+        """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
+        fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
+        if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
+            fields["annotations"] = cited  # a part has each once
+        if part.get("type") == "text" or (part.get("type") == "output_text" and piece.slot.kind == "reasoning"):
+            fields["type"] = part["type"]  # as chat calls it; as LiteLLM does
+        for key, value in fields.items():
+            self._w.extra(("output", item.place, family, piece.place, key), value)
+
+    def at(self, item: Item, family: str, kind: Kind, place: int) -> Piece:
+        """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
+        key = (family, kind, place)
+        piece = item.pieces.get(key)
+        if piece is not None:
+            return piece
+        extra: dict[str, Any] = {"summary": True} if family == "summary" else {}
+        if item.kind == "reasoning" and not item.lists:
+            piece = item.first
+            self._w.update(piece.slot, extra=extra)
+        else:
+            extra["output_index"] = item.place
+            leads = kind == "text" and item.first is None
+            facts: dict[str, Any] = {"number": place, "id": item.id if kind == "text" else None}
+            start = {**extra, **item.fields} if leads else extra
+            piece = self.new(self._w.start(0, kind, key=(item.number, *key), extra=start, **facts))
+            if leads:
+                item.first = piece
+            elif kind == "refusal":
+                self._w.extra(("output", item.place, "content", len(item.lists.get(family, ())), "type"), "refusal")
+        item.add(key, piece)
+        return piece
