@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._run_messages import key_of, keys_of, texts_of, write_whole
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.parts import ReasoningPart, TextPart
@@ -147,7 +147,7 @@ class AGUI(Dialect):
     def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")
         for _, message in self.w.objects("input", given.get("messages") if isinstance(given, dict) else None):
-            self._given.add(_key(message.get("id")))
+            self._given.add(key_of(message.get("id")))
 
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
@@ -186,12 +186,12 @@ class AGUI(Dialect):
     def _text_start(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
         if role and role != "assistant":
-            self._others[_key(payload.get("messageId"))] = (payload, [])
+            self._others[key_of(payload.get("messageId"))] = (payload, [])
         else:
             self._start("text", payload)
 
     def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
-        other = self._others.get(_key(payload.get("messageId")))
+        other = self._others.get(key_of(payload.get("messageId")))
         if other is None:
             self._piece("text", payload)
         elif isinstance(payload.get("delta"), str):
@@ -199,7 +199,7 @@ class AGUI(Dialect):
 
     def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
         self._close("text", payload)
-        self._end_other(_key(payload.get("messageId")))
+        self._end_other(key_of(payload.get("messageId")))
 
     def _end_other(self, id_: str) -> None:
         """What a user, a developer or the system says is no answer: it is carried whole."""
@@ -209,7 +209,7 @@ class AGUI(Dialect):
 
     def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
-        id_ = _key(payload.get("messageId"))
+        id_ = key_of(payload.get("messageId"))
         if id_ in self._others or (role and role != "assistant"):
             self._others.setdefault(id_, (payload, []))
             self._text_content(payload, frame)
@@ -237,7 +237,7 @@ class AGUI(Dialect):
         w = self.w
         id_, value = payload.get("entityId"), payload.get("encryptedValue")
         kinds: tuple[Kind, ...] = ("tool_call",) if payload.get("subtype") == "tool-call" else ("reasoning", "text")
-        slots = [w.slot(0, (kind, _key(id_))) for kind in kinds]
+        slots = [w.slot(0, (kind, key_of(id_))) for kind in kinds]
         slot = next((slot for slot in slots if slot is not None), None)
         if slot is None and kinds == ("tool_call",):
             w.unknown("REASONING_ENCRYPTED_VALUE", payload)
@@ -269,14 +269,14 @@ class AGUI(Dialect):
         """A result stands after its call. One that is stated again replaces."""
         w = self.w
         fields = {**extra, "content": content}
-        slot = w.slot(0, ("result", _key(id_)))
+        slot = w.slot(0, ("result", key_of(id_)))
         if slot is not None:
             w.update(slot, extra=fields)
             return
-        call = w.slot(0, ("tool_call", _key(id_)))
+        call = w.slot(0, ("tool_call", key_of(id_)))
         name = call.name if call is not None else None
-        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields))
-        self._keys.add(("result", _key(id_)))
+        w.stop(w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=fields))
+        self._keys.add(("result", key_of(id_)))
 
     # Parts by their ids
 
@@ -290,7 +290,7 @@ class AGUI(Dialect):
         is_call = kind == "tool_call"
         id_ = payload.get("toolCallId" if is_call else "messageId")
         name = payload.get("toolCallName")
-        key = (kind, _key(id_))
+        key = (kind, key_of(id_))
         before = w.slot(0, key)
         if before is not None and before.open:
             if not before.has_text and (not is_call or before.name in (None, name)):
@@ -305,7 +305,7 @@ class AGUI(Dialect):
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
         is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
+        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
         if slot is None or not (slot.open or is_call):
             slot = self._open(kind, payload)
         else:
@@ -317,7 +317,7 @@ class AGUI(Dialect):
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
         is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
+        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
         if slot is not None:
             if slot.open:
                 self._piece(kind, payload)
@@ -363,7 +363,7 @@ class AGUI(Dialect):
             w.extra(("messages",), kept if isinstance(messages, list) else messages)
         if not turn:
             return
-        if not self._keys <= {key for message in turn for key in _keys_of(message)} or self._has_moved(turn):
+        if not self._keys <= {key for message in turn for key in keys_of(message)} or self._has_moved(turn):
             w.reset(0, "replay")
             w.message(id=self._run)
             self._keys.clear()
@@ -372,7 +372,7 @@ class AGUI(Dialect):
 
     def _has_moved(self, turn: list[dict[str, Any]]) -> bool:
         """True if a text that came is not under its id any more, and there is one under an id that never came."""
-        stated = {key for message in turn for key in _texts_of(message)}
+        stated = {key for message in turn for key in texts_of(message)}
         slots = [self.w.slot(0, key) for key in self._keys - stated if key[0] in ("text", "reasoning")]
         return not stated <= self._keys and any(slot is not None and slot.has_text for slot in slots)
 
@@ -380,7 +380,7 @@ class AGUI(Dialect):
         """The messages of before, and those of this run."""
         users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
         begin = users[-1] + 1 if users else 0
-        given = [message for message in messages[begin:] if _key(message.get("id")) in self._given]
+        given = [message for message in messages[begin:] if key_of(message.get("id")) in self._given]
         return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
 
     def _assistant_message(self, message: dict[str, Any]) -> None:
@@ -397,7 +397,7 @@ class AGUI(Dialect):
                 "parentMessageId": message.get("id"),
                 **_rest(call, _ENTRY),
             }
-            slot = w.slot(0, ("tool_call", _key(call.get("id")))) or self._open("tool_call", start)
+            slot = w.slot(0, ("tool_call", key_of(call.get("id")))) or self._open("tool_call", start)
             w.restate_call(slot, json_text(function.get("arguments")))
             w.stop(slot)
 
@@ -410,7 +410,7 @@ class AGUI(Dialect):
         self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart, known: frozenset[str]
     ) -> None:
         """The text of a message as it stands: what was gathered gives way to it."""
-        slot = self.w.slot(0, (kind, _key(message.get("id"))))
+        slot = self.w.slot(0, (kind, key_of(message.get("id"))))
         if slot is None:
             slot = self._open(kind, {"messageId": message.get("id")})
             self.w.delta(slot, part.text)
@@ -453,69 +453,10 @@ class AGUI(Dialect):
             w.extra(("messages",), history)
         for message in messages:
             if not isinstance(message, dict) or message in turn:
-                whole = _WHOLE.get(word(message.get("role"))) if isinstance(message, dict) else None
-                whole(self, message) if whole is not None else w.unknown("message", message)
+                write_whole(w, message)
         if "outcome" in payload:
             self._outcome(payload["outcome"])
         self.tell_error(payload)
-
-    def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
-        w = self.w
-        id_, content = message.get("id"), message.get("content")
-        known = {"role", *_words(message, "id", "content")}
-        extra = {name: value for name, value in message.items() if name not in known}
-        if "content" not in message:
-            extra["$absent"] = ["content"]
-        if kind == "reasoning" and _words(message, "encryptedValue"):
-            extra["encrypted"] = extra.pop("encryptedValue")
-        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=extra)
-        w.delta(slot, content)
-        w.stop(slot)
-
-    def _whole_reasoning(self, message: dict[str, Any]) -> None:
-        self._whole_text("reasoning", message)
-
-    def _whole_assistant(self, message: dict[str, Any]) -> None:
-        """The text, if only an empty one, and the calls that stand in the same message."""
-        w = self.w
-        calls = message.get("toolCalls")
-        if isinstance(calls, list) and calls and all(isinstance(call, dict) for call in calls):
-            message = {name: value for name, value in message.items() if name != "toolCalls"}
-        else:
-            calls = []
-        self._whole_text("text", message)
-        for call in calls:
-            given = call.get("function")
-            function = given if isinstance(given, dict) else {}
-            extra = {name: value for name, value in call.items() if name not in {"function", *_words(call, "id")}}
-            known = _words(function, "name", "arguments")
-            inner = {name: value for name, value in function.items() if name not in known}
-            if inner or ("function" in call and given is not function):
-                extra["function"] = inner or given
-            absent = [name for name in ("type", "function") if name not in call]
-            absent += [name for name in ("arguments",) if name not in function]
-            extra |= {"$form": "inner", **({"$absent": absent} if absent else {})}
-            id_ = call.get("id")
-            key = ("tool_call", _key(id_))
-            slot = w.start(
-                0, "tool_call", key=key, id=id_, name=function.get("name"), tool_type="function", extra=extra
-            )
-            w.delta(slot, function.get("arguments"))
-            w.stop(slot)
-
-    def _whole_tool(self, message: dict[str, Any]) -> None:
-        w = self.w
-        id_ = message.get("toolCallId")
-        known = {"role", "id", "content", *_words(message, "toolCallId")}
-        extra = {name: value for name, value in message.items() if name not in known}
-        if "id" in message:
-            extra["messageId"] = message["id"]
-        if "content" not in message:
-            extra["$absent"] = ["content"]
-        call = w.slot(0, ("tool_call", _key(id_)))
-        extra |= {"content": message.get("content"), "is_error": bool(message.get("error"))}
-        name = call.name if call is not None else None
-        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=extra))
 
 
 def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
@@ -535,36 +476,11 @@ def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
     return spelled
 
 
-def _key(id_: Any) -> str:
-    """What an id is known by, whatever it is."""
-    return id_ if isinstance(id_, str) else _json.encode(id_)
-
-
 def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The fields that are not *known*."""
     if payload.keys() <= known:
         return {}
     return {name: value for name, value in payload.items() if name not in known and value is not None}
-
-
-def _words(holder: Mapping[str, Any], *names: str) -> list[str]:
-    """Those of the fields *names* that hold text."""
-    return [name for name in names if isinstance(holder.get(name), str) and holder[name]]
-
-
-def _keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """The keys of the parts that a message of a snapshot may state."""
-    calls = message.get("toolCalls")
-    ids = [_key(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    own = _key(message.get("id"))
-    result = _key(message.get("toolCallId"))
-    return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
-
-
-def _texts_of(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """The key of the text that a message of a snapshot states, if it states one."""
-    kind = {"assistant": "text", "reasoning": "reasoning"}.get(word(message.get("role")))
-    return [(kind, _key(message.get("id")))] if kind is not None and _words(message, "content") else []
 
 
 def _run_usage(raw: dict[str, Any]) -> Usage:
@@ -592,12 +508,6 @@ _TOOL = frozenset({"id", "role", "content", "toolCallId", "error"})
 # Events that are errors, that tell the one beside themselves, or whose errors are a tool's.
 _OWN_ERRORS = frozenset({"RUN_ERROR", "RUN_FINISHED", "TOOL_CALL_RESULT"})
 _ENTRY = frozenset({"id", "type", "function"})
-
-_WHOLE: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
-    "assistant": AGUI._whole_assistant,
-    "reasoning": AGUI._whole_reasoning,
-    "tool": AGUI._whole_tool,
-}
 
 _MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
     "assistant": AGUI._assistant_message,
