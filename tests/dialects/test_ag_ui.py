@@ -1,4 +1,4 @@
-"""Calls that take turns, and runs that follow one another."""
+"""Calls that take turns, runs that follow one another, and snapshots of the messages behind their stream."""
 
 from __future__ import annotations
 
@@ -81,3 +81,110 @@ def test_starts_and_ends_may_have_a_piece():
     )
     assert (response.reasoning, response.text, len(response.parts)) == ("Hm", "Hi", 3)
     assert calls_of(response) == BOTH[:1]
+
+
+def said(id_, *deltas):
+    return [
+        {"type": "TEXT_MESSAGE_START", "messageId": id_, "role": "assistant"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": id_, "delta": delta} for delta in deltas),
+        {"type": "TEXT_MESSAGE_END", "messageId": id_},
+    ]
+
+
+def thought(id_, delta):
+    return [
+        {"type": "REASONING_MESSAGE_START", "messageId": id_, "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": id_, "delta": delta},
+        {"type": "REASONING_MESSAGE_END", "messageId": id_},
+    ]
+
+
+def called(id_, parent):
+    return [
+        {"type": "TOOL_CALL_START", "toolCallId": id_, "toolCallName": "f", "parentMessageId": parent},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": id_, "delta": "{}"},
+        {"type": "TOOL_CALL_END", "toolCallId": id_},
+        {"type": "TOOL_CALL_RESULT", "messageId": f"of {id_}", "toolCallId": id_, "content": "ok"},
+    ]
+
+
+def answer(id_, content=None, *call_ids, **call):
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": call_id, "type": "function", "function": function, **call} for call_id in call_ids]
+    return {"id": id_, "role": "assistant"} | ({"content": content} if content else {}) | ({"toolCalls": calls})
+
+
+def snapshot(*messages):
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "?"}, *messages]}
+
+
+def result(id_, call_id):
+    return {"id": id_, "role": "tool", "toolCallId": call_id, "content": "ok"}
+
+
+def parts_of(response):
+    return [(part.kind, getattr(part, "text", None)) for part in response.parts]
+
+
+STREAMED = [*thought("g1", "Hm"), *said("m1", "Let me"), *called("c", "m1"), *thought("g2", "So"), *said("m2", "Done")]
+PARTS = [
+    ("reasoning", "Hm"),
+    ("text", "Let me"),
+    ("tool_call", None),
+    ("server_tool_result", None),
+    ("reasoning", "So"),
+    ("text", "Done"),
+]
+
+
+@pytest.mark.parametrize("ids", [("m1", "of c", "m2"), ("x1", "x2", "x3")])
+def test_reasoning_that_a_snapshot_leaves_out_stays(ids):
+    """LangGraph's and Agent Framework's snapshots have no reasoning; their ids may be others than the stream's."""
+    first, of, last = ids
+    told = snapshot(answer(first, "Let me", "c"), result(of, "c"), answer(last, "Done"))
+    response = folded(START, *STREAMED, told, told, END)
+    assert parts_of(response) == PARTS
+    assert [part.id for part in response.parts if part.kind == "text"] == [first, last]
+    messages = response.to_native()["messages"]
+    assert [message["id"] for message in messages] == ["u", "g1", first, of, "g2", last]
+    assert [call["id"] for call in messages[2]["toolCalls"]] == ["c"]
+
+
+def test_reasoning_of_a_snapshot_under_another_id_stands_for_what_was_streamed():
+    of_server = {"id": "rs", "role": "reasoning", "content": "Hm", "encryptedValue": "c2VhbGVk"}
+    response = folded(START, *thought("g1", "Hm"), *said("m", "Hi"), snapshot(of_server, answer("m", "Hi")), END)
+    assert parts_of(response) == [("reasoning", "Hm"), ("text", "Hi")]
+    assert (response.parts[0].extra["id"], response.parts[0].encrypted) == ("rs", "c2VhbGVk")
+
+
+def test_a_message_that_was_streamed_in_two_pieces_is_one_in_the_snapshot():
+    """Agno gives the texts before and behind a call one id."""
+    streamed = [*said("m", "Hi"), *called("c", "m"), *said("m", " there")]
+    assert parts_of(folded(START, *streamed, END)) == [
+        ("text", "Hi"),
+        ("tool_call", None),
+        ("server_tool_result", None),
+        ("text", " there"),
+    ]
+    response = folded(START, *streamed, snapshot(answer("m", "Hi there", "c"), result("of c", "c")), END)
+    assert parts_of(response) == [("text", "Hi there"), ("tool_call", None), ("server_tool_result", None)]
+
+
+def test_two_messages_of_a_snapshot_may_have_one_id():
+    told = snapshot(answer("m", "One."), answer("m", "Two."))
+    assert folded(START, told, told, END).text == "One.Two."
+
+
+def test_a_run_that_goes_on_with_results_of_the_client_begins_behind_them():
+    """The call was of the run before, and its tool has run: nobody is to run it again."""
+    response = folded(
+        START, *said("m2", "Done"), snapshot(answer("m1", "Let me", "c"), result("t", "c"), answer("m2", "Done")), END
+    )
+    assert (response.text, response.tool_calls, response.finish_reason) == ("Done", (), "stop")
+    assert [message["id"] for message in response.to_native()["messages"]] == ["u", "m1", "t", "m2"]
+
+
+def test_a_snapshot_may_say_more_of_a_call():
+    told = snapshot(answer("m", None, "c", encryptedValue="c2VhbGVk"), result("of c", "c"))
+    response = folded(START, *called("c", "m"), told, END)
+    assert response.tool_calls[0].extra == {"parentMessageId": "m", "encryptedValue": "c2VhbGVk"}

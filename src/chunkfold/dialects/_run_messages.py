@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind
 
-__all__ = ["key_of", "keys_of", "texts_of", "write_whole"]
+__all__ = ["TEXTS", "Key", "key_of", "keys_of", "stated_by", "write_whole"]
+
+# What a part is found by: its kind, and the id of its message or its call.
+Key = tuple[str, str]
+TEXTS = ("text", "reasoning")
 
 
 def key_of(id_: Any) -> str:
@@ -25,7 +29,7 @@ def key_of(id_: Any) -> str:
     return id_ if isinstance(id_, str) else _json.encode(id_)
 
 
-def keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+def keys_of(message: dict[str, Any]) -> list[Key]:
     """The keys of the parts that a message of a snapshot may state."""
     calls = message.get("toolCalls")
     ids = [key_of(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
@@ -34,10 +38,14 @@ def keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
 
 
-def texts_of(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """The key of the text that a message of a snapshot states, if it states one."""
-    kind = {"assistant": "text", "reasoning": "reasoning"}.get(word(message.get("role")))
-    return [(kind, key_of(message.get("id")))] if kind is not None and _words(message, "content") else []
+def stated_by(message: dict[str, Any]) -> list[Key]:
+    """The keys of the parts that a message of a snapshot does state, in their order."""
+    role, own = word(message.get("role")), key_of(message.get("id"))
+    if role == "tool":
+        return [("result", key_of(message.get("toolCallId")))]
+    kind = {"assistant": "text", "reasoning": "reasoning"}.get(role)
+    texts = [(kind, own)] if kind is not None and _words(message, "content") else []
+    return texts + [key for key in keys_of(message) if key[0] == "tool_call" and role == "assistant"]
 
 
 def write_whole(w: Writer, message: Any) -> None:

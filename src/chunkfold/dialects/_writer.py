@@ -429,6 +429,13 @@ class Writer:
         except TypeError:
             return state.by_key.get(hashable(key)) if state else None
 
+    def rekey(self, slot: Slot, old: Hashable, new: Hashable) -> None:
+        """From now on the part is found under another key."""
+        by_key = self.table.choice(slot.choice).by_key
+        if by_key.get(old) is slot:
+            del by_key[old]
+        by_key[new] = slot
+
     def count(self, choice: int) -> int:
         """How many parts the choice has so far: the index that the next one gets."""
         return len(self.table.choice(choice).slots)

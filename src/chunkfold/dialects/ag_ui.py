@@ -19,7 +19,8 @@ import msgspec
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._run_messages import key_of, keys_of, texts_of, write_whole
+from chunkfold.dialects._run_messages import key_of, write_whole
+from chunkfold.dialects._run_snapshots import Came
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.parts import ReasoningPart, TextPart
@@ -94,8 +95,8 @@ class AGUI(Dialect):
         # The messages that the run was given; a snapshot repeats them.
         self._given: set[str] = set()
         self._run: Any = None
-        # The keys of the parts that belong to messages and calls, for a snapshot to compare with.
-        self._keys: set[tuple[str, str]] = set()
+        # The parts that belong to messages and calls, for a snapshot to compare with.
+        self._came = Came(writer)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = _respelled(payload)
@@ -139,7 +140,7 @@ class AGUI(Dialect):
 
     def begin_again(self) -> None:
         self._others.clear()
-        self._keys.clear()
+        self._came.clear()
         self._turns.clear()
         self._chunk = None
         super().begin_again()
@@ -275,8 +276,9 @@ class AGUI(Dialect):
             return
         call = w.slot(0, ("tool_call", key_of(id_)))
         name = call.name if call is not None else None
-        w.stop(w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=fields))
-        self._keys.add(("result", key_of(id_)))
+        slot = w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=fields)
+        w.stop(slot)
+        self._came.add(("result", key_of(id_)), slot)
 
     # Parts by their ids
 
@@ -296,11 +298,12 @@ class AGUI(Dialect):
             if not before.has_text and (not is_call or before.name in (None, name)):
                 return before
             w.stop(before)
-        self._keys.add(key)
         known = _CALL if is_call else _TEXT
         rest = {name: value for name, value in payload.items() if name not in known}
         tool_type = "function" if is_call else None
-        return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+        slot = w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+        self._came.add(key, slot)
+        return slot
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
@@ -351,7 +354,7 @@ class AGUI(Dialect):
     def _messages(self, payload: dict[str, Any], frame: Frame) -> None:
         """
         All messages of the conversation. Those since the user's last one, but for what the run was given, are this
-        run's: they replace what came before, part by part if all of it is in them.
+        run's: they replace what came before.
         """
         w = self.w
         w.extras(payload, _ENVELOPE | {"messages"})
@@ -361,25 +364,20 @@ class AGUI(Dialect):
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
         if "messages" in payload:
             w.extra(("messages",), kept if isinstance(messages, list) else messages)
-        if not turn:
-            return
-        if not self._keys <= {key for message in turn for key in keys_of(message)} or self._has_moved(turn):
-            w.reset(0, "replay")
+        if turn:
+            self._came.compare(turn)
             w.message(id=self._run)
-            self._keys.clear()
         for message in turn:
             _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
-
-    def _has_moved(self, turn: list[dict[str, Any]]) -> bool:
-        """True if a text that came is not under its id any more, and there is one under an id that never came."""
-        stated = {key for message in turn for key in texts_of(message)}
-        slots = [self.w.slot(0, key) for key in self._keys - stated if key[0] in ("text", "reasoning")]
-        return not stated <= self._keys and any(slot is not None and slot.has_text for slot in slots)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
         users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
         begin = users[-1] + 1 if users else 0
+        # A run that goes on with the results of the client's tools begins behind them: they stand before all that came.
+        first = self._came.place_in(messages[begin:])
+        results = [place for place in range(begin, begin + (first or 0)) if messages[place].get("role") == "tool"]
+        begin = results[-1] + 1 if results else begin
         given = [message for message in messages[begin:] if key_of(message.get("id")) in self._given]
         return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
 
@@ -397,7 +395,12 @@ class AGUI(Dialect):
                 "parentMessageId": message.get("id"),
                 **_rest(call, _ENTRY),
             }
-            slot = w.slot(0, ("tool_call", key_of(call.get("id")))) or self._open("tool_call", start)
+            slot = w.slot(0, ("tool_call", key_of(call.get("id"))))
+            if slot is None:
+                slot = self._open("tool_call", start)
+            else:
+                parent = {"parentMessageId": message.get("id")} if self._came.is_renamed else {}
+                w.update(slot, extra={**parent, **_rest(call, _ENTRY)})
             w.restate_call(slot, json_text(function.get("arguments")))
             w.stop(slot)
 
@@ -410,12 +413,14 @@ class AGUI(Dialect):
         self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart, known: frozenset[str]
     ) -> None:
         """The text of a message as it stands: what was gathered gives way to it."""
-        slot = self.w.slot(0, (kind, key_of(message.get("id"))))
+        slot = self._came.next((kind, key_of(message.get("id"))))
         if slot is None:
             slot = self._open(kind, {"messageId": message.get("id")})
             self.w.delta(slot, part.text)
         else:
             self.w.replace(slot, part)
+            if self._came.is_renamed:
+                self.w.update(slot, id=word(message.get("id"), default="") or None)
         rest = _rest(message, known)
         if kind == "reasoning" and message.get("encryptedValue"):
             rest["encrypted"] = message["encryptedValue"]
