@@ -188,3 +188,25 @@ def test_a_snapshot_may_say_more_of_a_call():
     told = snapshot(answer("m", None, "c", encryptedValue="c2VhbGVk"), result("of c", "c"))
     response = folded(START, *called("c", "m"), told, END)
     assert response.tool_calls[0].extra == {"parentMessageId": "m", "encryptedValue": "c2VhbGVk"}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        [
+            {"type": "TOOL_CALL_START", "toolCallId": "0", "toolCallName": "g"},
+            {"type": "TOOL_CALL_ARGS", "toolCallId": "0", "delta": '{"y":2}'},
+            {"type": "TOOL_CALL_END", "toolCallId": "0"},
+        ],
+        [chunk("0", '{"y":', "g"), chunk("0", "2}")],
+    ],
+)
+def test_calls_of_several_answers_may_have_one_id(second):
+    """Bedrock numbers the calls of each answer from `call_0` on, and a run has several answers."""
+    first = chunk("0", '{"x":1}', "f")
+    results = [{"type": "TOOL_CALL_RESULT", "toolCallId": "0", "content": content} for content in ("one", "two")]
+    response = folded(START, first, results[0], *second, results[1], END)
+    assert calls_of(response) == [("0", "f", "complete", '{"x":1}'), ("0", "g", "complete", '{"y":2}')]
+    kinds = ["tool_call", "server_tool_result", "tool_call", "server_tool_result"]
+    assert [part.kind for part in response.parts] == kinds
+    assert [(part.name, part.content) for part in response.parts[1::2]] == [("f", "one"), ("g", "two")]

@@ -1,6 +1,8 @@
-"""What an application says about a message, in several chunks."""
+"""What an application says about a message in several chunks, and calls: their inputs, their steps and who runs them."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -71,3 +73,63 @@ def test_the_whole_input_of_a_start_stands_if_no_other_comes(later, text):
     """An imitator's start has it all; taken for a start alone it would be a call without input."""
     (call,) = folded(START, *later, {"type": "finish"}).tool_calls
     assert (call.status, call.raw_arguments.replace(" ", "")) == ("complete", text)
+
+
+def call(name, text, **fields):
+    stated = {"toolCallId": "call_0", "toolName": name, **fields}
+    return [
+        {"type": "tool-input-start", "toolCallId": "call_0", "toolName": name},
+        {"type": "tool-input-delta", "toolCallId": "call_0", "inputTextDelta": text},
+        {"type": "tool-input-available", "input": json.loads(text), **stated},
+    ]
+
+
+def output(value):
+    return {"type": "tool-output-available", "toolCallId": "call_0", "output": value}
+
+
+STEP = {"type": "start-step"}
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_calls_of_several_steps_may_have_one_id(is_whole):
+    """Bedrock's Responses number the calls of each answer from `call_0` on (vercel/ai#17347)."""
+    one, two = call("f", '{"x":1}'), call("f", '{"y":2}')
+    if is_whole:
+        one, two = one[-1:], two[-1:]
+    response = folded(STEP, *one, output("one"), STEP, *two, output("two"), {"type": "finish"})
+    assert [call.arguments for call in response.tool_calls] == [{"x": 1}, {"y": 2}]
+    assert [part.content for part in response.parts if part.kind == "server_tool_result"] == ["one", "two"]
+    parts = [part for part in response.to_native()["parts"] if part["type"] == "tool-f"]
+    assert [(part["input"], part["output"]) for part in parts] == [({"x": 1}, "one"), ({"y": 2}, "two")]
+
+
+def test_a_result_is_of_the_last_call_that_has_its_id():
+    response = folded(STEP, *call("f", '{"x":1}'), STEP, *call("g", '{"y":2}'), output("two"), {"type": "finish"})
+    first, second = (part for part in response.to_native()["parts"] if "toolCallId" in part)
+    assert (first["type"], first["state"]) == ("tool-f", "input-available")
+    assert (second["type"], second["output"]) == ("tool-g", "two")
+
+
+def test_a_step_may_begin_amid_the_input_of_a_call():
+    """The streams of two agents are merged; the step is the other one's."""
+    start, delta, stated = call("f", '{"x":1}')
+    response = folded(STEP, start, STEP, delta, STEP, stated, {"type": "finish"})
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("f", {"x": 1})]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"query":"tide"}'])
+def test_a_call_may_say_late_that_the_provider_runs_it(text):
+    """xAI's provider says so with the input only; a client that ran the search would run a tool that it has not got."""
+    response = folded(
+        STEP, *call("web_search", text, providerExecuted=True), {"type": "finish", "finishReason": "stop"}
+    )
+    assert (response.tool_calls, response.finish_reason) == ((), "stop")
+    (part,) = response.parts
+    assert (part.kind, part.name, part.raw_arguments, part.status) == (
+        "server_tool_call",
+        "web_search",
+        text,
+        "complete",
+    )
+    assert response.to_native()["parts"][1]["providerExecuted"] is True

@@ -38,6 +38,7 @@ from chunkfold.events import (
     UnknownEvent,
     UsageUpdate,
 )
+from chunkfold.parts import ToolCall
 from chunkfold.response import Diagnostic, StreamError, Usage
 
 if TYPE_CHECKING:
@@ -504,6 +505,12 @@ class Writer:
         """The whole argument text of a call has been stated. An empty one erases nothing."""
         if isinstance(arguments, str) and arguments.strip():
             _whole_texts.restate_call(self, slot, arguments)
+
+    def give_to_server(self, slot: Slot, arguments: str) -> None:
+        """The server runs a call itself, as it says only with the whole argument text."""
+        self.table.choice(slot.choice).change_kind(slot, "server_tool_call")
+        self.singular = True
+        self.replace(slot, ToolCall(id=slot.id, name=slot.name, raw_arguments=arguments, server_side=True))
 
     def stop(self, slot: Slot) -> None:
         """The part is complete."""

@@ -267,10 +267,10 @@ class AGUI(Dialect):
         self._add_result(payload.get("toolCallId"), payload.get("content"), _rest(payload, _RESULT))
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
-        """A result stands after its call. One that is stated again replaces."""
+        """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
         w = self.w
         fields = {**extra, "content": content}
-        slot = w.slot(0, ("result", key_of(id_)))
+        slot = self._result_of(id_)
         if slot is not None:
             w.update(slot, extra=fields)
             return
@@ -279,6 +279,11 @@ class AGUI(Dialect):
         slot = w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=fields)
         w.stop(slot)
         self._came.add(("result", key_of(id_)), slot)
+
+    def _result_of(self, id_: Any) -> Slot | None:
+        """The result that came for the last call of that id; one that stands before it is of another."""
+        call, slot = (self.w.slot(0, (kind, key_of(id_))) for kind in ("tool_call", "result"))
+        return slot if call is None or (slot is not None and slot.index > call.index) else None
 
     # Parts by their ids
 
@@ -306,10 +311,13 @@ class AGUI(Dialect):
         return slot
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
-        """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
+        """
+        More of a part. One that was never opened is opened, and so is a text that has ended. A call goes on, unless the
+        id is that of a call that has its result already.
+        """
         is_call = kind == "tool_call"
         slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
-        if slot is None or not (slot.open or is_call):
+        if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
             slot = self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
@@ -395,7 +403,7 @@ class AGUI(Dialect):
                 "parentMessageId": message.get("id"),
                 **_rest(call, _ENTRY),
             }
-            slot = w.slot(0, ("tool_call", key_of(call.get("id"))))
+            slot = self._came.next(("tool_call", key_of(call.get("id"))))
             if slot is None:
                 slot = self._open("tool_call", start)
             else:

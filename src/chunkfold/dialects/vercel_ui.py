@@ -228,13 +228,19 @@ class VercelUI(Dialect):
     # Tools
 
     def _call(self, payload: dict[str, Any]) -> Slot:
-        """The call that the payload is about. An id that is new opens it, whatever the payload is."""
+        """
+        The call that the payload is about. An id that is new opens it, whatever the payload is; and so does one that
+        another call had in a step before: some providers number the calls of each answer anew.
+        """
         w = self.w
         id_, name = payload.get("toolCallId"), payload.get("toolName")
         rest = _rest(payload, _CALL)
         if payload.get("providerExecuted") is False:
             rest = {**rest, "providerExecuted": False}
         slot = w.slot(0, ("call", _key(id_)))
+        if slot is not None and not slot.open and (slot.index < self._step or payload["type"] == "tool-input-start"):
+            self._inputs.pop(_key(id_), None)
+            slot = None
         if slot is None:
             kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
             rest = {**_others(payload, _CALL), **rest}
@@ -266,7 +272,9 @@ class VercelUI(Dialect):
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
         """The input does not fit the tool: the call is there with its text, and the error is its result."""
         self._state_input(payload, frame)
-        self._result(payload, payload.get("errorText"), is_error=True)
+        # What it says of the call is in the call.
+        result = {name: value for name, value in payload.items() if name not in ("toolName", "input")}
+        self._result(result, payload.get("errorText"), is_error=True)
 
     def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
         """
@@ -275,8 +283,14 @@ class VercelUI(Dialect):
         slot = self._call(payload)
         given = payload.get("input")
         text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
-        if given is not None and given != text and given != _parsed(text):
-            self.w.restate_call(slot, json_text(given, frame.data, "input"))
+        is_other = given is not None and given != text and given != _parsed(text)
+        if is_other:
+            text = json_text(given, frame.data, "input")
+        if payload.get("providerExecuted") is True and slot.kind == "tool_call":
+            # xAI's provider says so only here.
+            self.w.give_to_server(slot, text)
+        elif is_other:
+            self.w.restate_call(slot, text)
         if isinstance(given, str):
             self.w.update(slot, extra={"$form": "string"})
         self.w.stop(slot)
@@ -296,11 +310,12 @@ class VercelUI(Dialect):
         w = self.w
         id_ = payload.get("toolCallId")
         fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
-        slot = w.slot(0, ("result", _key(id_)))
+        call = w.slot(0, ("call", _key(id_)))
+        key = ("result", _key(id_), call.index if call is not None else None)
+        slot = w.slot(0, key)
         if slot is None:
-            call = w.slot(0, ("call", _key(id_)))
             name = call.name if call is not None else payload.get("toolName")
-            slot = w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields)
+            slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, extra=fields)
         else:
             w.update(slot, extra={"preliminary": False, **fields})
         if not payload.get("preliminary"):
