@@ -210,3 +210,16 @@ def test_calls_of_several_answers_may_have_one_id(second):
     kinds = ["tool_call", "server_tool_result", "tool_call", "server_tool_result"]
     assert [part.kind for part in response.parts] == kinds
     assert [(part.name, part.content) for part in response.parts[1::2]] == [("f", "one"), ("g", "two")]
+
+
+def test_a_result_may_come_before_its_call():
+    """LangGraph's stream has lost the second of two parallel calls; the snapshot has it, and its result once."""
+    response = folded(
+        START,
+        *called("c", "m"),
+        {"type": "TOOL_CALL_RESULT", "messageId": "of d", "toolCallId": "d", "content": "ok"},
+        snapshot(answer("m", None, "c", "d"), result("of c", "c"), result("of d", "d")),
+        END,
+    )
+    assert [call.id for call in response.tool_calls] == ["c", "d"]
+    assert [part.call_id for part in response.parts if part.kind == "server_tool_result"] == ["c", "d"]

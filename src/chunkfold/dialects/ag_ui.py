@@ -275,15 +275,16 @@ class AGUI(Dialect):
             w.update(slot, extra=fields)
             return
         call = w.slot(0, ("tool_call", key_of(id_)))
-        name = call.name if call is not None else None
-        slot = w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=fields)
+        name, number = (call.name, call.index) if call is not None else (None, None)
+        key = ("result", key_of(id_))
+        slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, number=number, extra=fields)
         w.stop(slot)
-        self._came.add(("result", key_of(id_)), slot)
+        self._came.add(key, slot)
 
     def _result_of(self, id_: Any) -> Slot | None:
-        """The result that came for the last call of that id; one that stands before it is of another."""
+        """The result that came for the last call of that id. One that came before any call is that call's, too."""
         call, slot = (self.w.slot(0, (kind, key_of(id_))) for kind in ("tool_call", "result"))
-        return slot if call is None or (slot is not None and slot.index > call.index) else None
+        return slot if slot is None or slot.number is None or (call and slot.number == call.index) else None
 
     # Parts by their ids
 

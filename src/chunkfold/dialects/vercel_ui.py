@@ -312,7 +312,7 @@ class VercelUI(Dialect):
         fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
         call = w.slot(0, ("call", _key(id_)))
         key = ("result", _key(id_), call.index if call is not None else None)
-        slot = w.slot(0, key)
+        slot = w.slot(0, key) or w.slot(0, (*key[:2], None))
         if slot is None:
             name = call.name if call is not None else payload.get("toolName")
             slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, extra=fields)
