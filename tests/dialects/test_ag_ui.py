@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chunkfold import fold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -223,3 +224,11 @@ def test_a_result_may_come_before_its_call():
     )
     assert [call.id for call in response.tool_calls] == ["c", "d"]
     assert [part.call_id for part in response.parts if part.kind == "server_tool_result"] == ["c", "d"]
+
+
+@pytest.mark.parametrize("id_", ["m", "x"])
+def test_a_text_of_a_snapshot_is_split_as_that_of_the_stream(id_):
+    text = "<think>Why</think>Hi"
+    body = b"".join(map(sse, (START, *said("m", text), snapshot(answer(id_, text)), END)))
+    response = fold(body, split_think_tags=True)
+    assert (response.reasoning, response.text) == ("Why", "Hi")

@@ -501,6 +501,10 @@ class Writer:
         slot.has_text = True
         self.out.append(PartReplace(slot.choice, slot.index, part))
 
+    def restate_text(self, slot: Slot, text: str) -> None:
+        """The whole text of a part has been stated."""
+        _whole_texts.restate_text(self, slot, text)
+
     def restate_call(self, slot: Slot, arguments: Any) -> None:
         """The whole argument text of a call has been stated. An empty one erases nothing."""
         if isinstance(arguments, str) and arguments.strip():

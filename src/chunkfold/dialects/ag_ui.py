@@ -23,7 +23,6 @@ from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, word
-from chunkfold.parts import ReasoningPart, TextPart
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -392,9 +391,7 @@ class AGUI(Dialect):
 
     def _assistant_message(self, message: dict[str, Any]) -> None:
         w = self.w
-        content = message.get("content")
-        if isinstance(content, str) and content:
-            self._state("text", message, TextPart(text=content), _ASSISTANT)
+        self._state("text", message, _ASSISTANT)
         for _, call in w.objects("tool_call", message.get("toolCalls")):
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
@@ -414,20 +411,19 @@ class AGUI(Dialect):
             w.stop(slot)
 
     def _reasoning_message(self, message: dict[str, Any]) -> None:
-        content = message.get("content")
-        if isinstance(content, str) and content:
-            self._state("reasoning", message, ReasoningPart(text=content), _REASONING)
+        self._state("reasoning", message, _REASONING)
 
-    def _state(
-        self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart, known: frozenset[str]
-    ) -> None:
-        """The text of a message as it stands: what was gathered gives way to it."""
+    def _state(self, kind: Kind, message: dict[str, Any], known: frozenset[str]) -> None:
+        """The text of a message as it stands, if it has one: what was gathered gives way to it."""
+        content = message.get("content")
+        if not isinstance(content, str) or not content:
+            return
         slot = self._came.next((kind, key_of(message.get("id"))))
         if slot is None:
             slot = self._open(kind, {"messageId": message.get("id")})
-            self.w.delta(slot, part.text)
+            self.w.delta(slot, content)
         else:
-            self.w.replace(slot, part)
+            self.w.restate_text(slot, content)
             if self._came.is_renamed:
                 self.w.update(slot, id=word(message.get("id"), default="") or None)
         rest = _rest(message, known)
