@@ -387,7 +387,12 @@ class Gemini(Dialect):
     # Beside the parts
 
     def _finish(self, choice: int, reason: Any, at: tuple[str | int, ...]) -> None:
-        """Old servers and some proxies say STOP on every payload: the last word stands, and reading goes on."""
+        """
+        Old servers and some proxies say STOP on every payload: the last word stands, and reading goes on. The zero of
+        the enumeration, which some encoders write out, is the last word only if there was no other.
+        """
+        if reason == "FINISH_REASON_UNSPECIFIED" and choice in self._reasons:
+            return
         if at[-1] != "finishReason" or not is_real(reason):
             self.w.extra(at, None if is_real(reason) else reason)
         if type(reason) is int:
