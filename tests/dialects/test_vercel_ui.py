@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from chunkfold import fold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -133,3 +134,26 @@ def test_a_call_may_say_late_that_the_provider_runs_it(text):
         "complete",
     )
     assert response.to_native()["parts"][1]["providerExecuted"] is True
+
+
+def whole(**part):
+    message = {"id": "m", "role": "assistant", "parts": [{"type": "tool-f", "toolCallId": "c", **part}]}
+    response = fold(json.dumps(message).encode())
+    assert response.to_native() == message
+    return response
+
+
+def test_input_that_was_still_streaming_is_no_whole_input():
+    """The SDK closes the brackets of what has come, and a chat that was left stores it so."""
+    (part,) = whole(state="input-streaming", input={"path": "/"}).tool_calls
+    assert (part.status, part.is_usable) == ("truncated", False)
+    (part,) = whole(state="input-available", input={"path": "/"}).tool_calls
+    assert (part.status, part.is_usable) == ("complete", True)
+
+
+@pytest.mark.parametrize(("raw", "status"), [('{"x"', "invalid"), ({"x": 1}, "complete")])
+def test_input_that_does_not_fit_is_that_of_a_call(raw, status):
+    response = whole(state="output-error", rawInput=raw, errorText="no")
+    (part,) = response.tool_calls
+    assert (part.id, part.name, part.status) == ("c", "f", status)
+    assert (response.parts[1].content, response.parts[1].is_error) == ("no", True)

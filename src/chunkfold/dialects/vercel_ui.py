@@ -439,14 +439,20 @@ class VercelUI(Dialect):
         kind, id_ = part["type"], part.get("toolCallId")
         name = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
         is_over = part["state"] in _OVER or part.get("output") is not None or part.get("errorText") is not None
-        known = {"input", *(("output", "errorText") if is_over else ())}
+        # Input that does not fit the tool has a name of its own.
+        field = "rawInput" if "input" not in part and "rawInput" in part else "input"
+        known = {field, *(("output", "errorText") if is_over else ())}
         known |= {"toolCallId"} if isinstance(id_, str) and id_ else set()
         known |= {"toolName"} if isinstance(name, str) and name else set()
-        if not is_over or "input" in part:
-            given = part.get("input")
-            rest = _others(part, known if given is not None or "input" not in part else known - {"input"})
+        if not is_over or field in part:
+            given = part.get(field)
+            rest = _others(part, known if given is not None or field not in part else known - {field})
             if isinstance(given, str):
                 rest["$form"] = "string"
+            elif given and part["state"] == "input-streaming":
+                rest["$cut"] = True  # the SDK has closed what the model had not
+            if field != "input":
+                rest["$field"] = field
             slot = w.start(
                 0,
                 "server_tool_call" if part.get("providerExecuted") is True else "tool_call",
@@ -456,15 +462,15 @@ class VercelUI(Dialect):
                 tool_type="function",
                 extra=rest,
             )
-            w.delta(slot, json_text(given, frame.data, "parts", place, "input"))
+            w.delta(slot, json_text(given, frame.data, "parts", place, field))
             w.stop(slot)
         if is_over:
             failed = part.get("errorText") is not None or part["state"] in ("output-error", "output-denied")
-            field, other = ("errorText", "output") if failed else ("output", "errorText")
-            rest = {} if "input" in part else _others(part, known)
+            said, other = ("errorText", "output") if failed else ("output", "errorText")
+            rest = {} if field in part else _others(part, known)
             rest |= {other: part[other]} if other in part else {}
-            rest |= {"$absent": [field]} if field not in part else {}
-            rest |= {"content": part.get(field), "is_error": failed}
+            rest |= {"$absent": [said]} if said not in part else {}
+            rest |= {"content": part.get(said), "is_error": failed}
             w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=rest))
 
 

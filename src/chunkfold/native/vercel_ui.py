@@ -185,7 +185,7 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
     if call.server_side:
         out["providerExecuted"] = True
     if call.raw_arguments:
-        out["input"] = call.raw_arguments if extra.get("$form") == "string" else _parsed(call)
+        out[extra.get("$field", "input")] = call.raw_arguments if extra.get("$form") == "string" else _parsed(call)
     elif result is not None and not is_form:
         out["input"] = {}
     if not is_form:
