@@ -232,3 +232,13 @@ def test_a_text_of_a_snapshot_is_split_as_that_of_the_stream(id_):
     body = b"".join(map(sse, (START, *said("m", text), snapshot(answer(id_, text)), END)))
     response = fold(body, split_think_tags=True)
     assert (response.reasoning, response.text) == ("Why", "Hi")
+
+
+def test_counts_and_pending_calls_may_be_spelled_in_snake_case():
+    """As `model_dump()` writes events in Python."""
+    usage = {"input_tokens": 10, "output_tokens": 3, "cached_input_tokens": 4, "reasoning_tokens": 1}
+    outcome = {"type": "success", "pending_tool_call_ids": ["c"]}
+    response = folded(START, {"type": "RUN_FINISHED", "run_id": "r", "usage": [usage, usage], "outcome": outcome})
+    counts = response.usage
+    assert (counts.input_tokens, counts.output_tokens, counts.total_tokens) == (20, 6, 26)
+    assert (counts.cached_input_tokens, counts.reasoning_tokens, response.finish_reason) == (8, 2, "tool_calls")

@@ -21,7 +21,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import Counts, total
 from chunkfold.dialects._words import is_blank, word
 from chunkfold.response import Usage
 
@@ -163,7 +163,8 @@ class AGUI(Dialect):
         if not isinstance(outcome, dict):
             w.finish(0, outcome, "stop" if is_blank(outcome) else None)
         else:
-            w.finish(0, outcome.get("type"), "tool_calls" if outcome.get("pendingToolCallIds") else None)
+            pending = outcome.get("pendingToolCallIds") or outcome.get("pending_tool_call_ids")
+            w.finish(0, outcome.get("type"), "tool_calls" if pending else None)
         w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -500,16 +501,18 @@ def _run_usage(raw: dict[str, Any]) -> Usage:
 
 
 def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "inputTokens"), count(raw, "outputTokens")
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=output,
-        total_tokens=total(count(raw, "totalTokens"), prompt, output),
-        cached_input_tokens=count(raw, "cachedInputTokens"),
-        cache_write_input_tokens=count(raw, "cacheWriteInputTokens"),
-        reasoning_tokens=count(raw, "reasoningTokens"),
-    )
+    prompt, output, whole, cached, written, reasoning = _counts(raw)
+    return Usage(prompt, output, total(whole, prompt, output), cached, written, reasoning)
 
+
+_counts = Counts(
+    ("inputTokens", "input_tokens"),
+    ("outputTokens", "output_tokens"),
+    ("totalTokens", "total_tokens"),
+    ("cachedInputTokens", "cached_input_tokens"),
+    ("cacheWriteInputTokens", "cache_write_input_tokens"),
+    ("reasoningTokens", "reasoning_tokens"),
+)
 
 # What a part is made of in each kind of message, and in a call.
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
