@@ -26,26 +26,33 @@ TEXTS = ("text", "reasoning")
 
 def key_of(id_: Any) -> str:
     """What an id is known by, whatever it is."""
-    return id_ if isinstance(id_, str) else _json.encode(id_)
+    return id_ if isinstance(id_, str) else "null" if id_ is None else _json.encode(id_)
 
 
 def keys_of(message: dict[str, Any]) -> list[Key]:
     """The keys of the parts that a message of a snapshot may state."""
-    calls = message.get("toolCalls")
-    ids = [key_of(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     own = key_of(message.get("id"))
-    result = key_of(message.get("toolCallId"))
-    return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
+    return [("text", own), ("reasoning", own), ("result", key_of(message.get("toolCallId"))), *_calls_of(message)]
 
 
 def stated_by(message: dict[str, Any]) -> list[Key]:
     """The keys of the parts that a message of a snapshot does state, in their order."""
-    role, own = word(message.get("role")), key_of(message.get("id"))
+    role = message.get("role")
     if role == "tool":
         return [("result", key_of(message.get("toolCallId")))]
-    kind = {"assistant": "text", "reasoning": "reasoning"}.get(role)
-    texts = [(kind, own)] if kind is not None and _words(message, "content") else []
-    return texts + [key for key in keys_of(message) if key[0] == "tool_call" and role == "assistant"]
+    if role not in ("assistant", "reasoning"):
+        return []
+    content = message.get("content")
+    kind = "text" if role == "assistant" else "reasoning"
+    texts = [(kind, key_of(message.get("id")))] if isinstance(content, str) and content else []
+    return texts + _calls_of(message) if role == "assistant" else texts
+
+
+def _calls_of(message: dict[str, Any]) -> list[Key]:
+    calls = message.get("toolCalls")
+    if not isinstance(calls, list):
+        return []
+    return [("tool_call", key_of(call.get("id"))) for call in calls if isinstance(call, dict)]
 
 
 def write_whole(w: Writer, message: Any) -> None:

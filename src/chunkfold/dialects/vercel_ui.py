@@ -310,12 +310,11 @@ class VercelUI(Dialect):
         w = self.w
         id_ = payload.get("toolCallId")
         fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
-        call = w.slot(0, ("call", _key(id_)))
-        key = ("result", _key(id_), call.index if call is not None else None)
-        slot = w.slot(0, key) or w.slot(0, (*key[:2], None))
-        if slot is None:
-            name = call.name if call is not None else payload.get("toolName")
-            slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, extra=fields)
+        call, key = w.slot(0, ("call", _key(id_))), ("result", _key(id_))
+        name, number = (call.name, call.index) if call is not None else (payload.get("toolName"), None)
+        slot = w.slot(0, key)
+        if slot is None or slot.number not in (None, number):
+            slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, number=number, extra=fields)
         else:
             w.update(slot, extra={"preliminary": False, **fields})
         if not payload.get("preliminary"):
