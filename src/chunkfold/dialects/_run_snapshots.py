@@ -61,9 +61,10 @@ class Came:
         if all(message.get("role") != "reasoning" for message in turn):
             came = [(key, slot) for key, slot in came if key[0] != "reasoning"]
         lacking = _lacking(came, stated, named)
-        self.is_renamed = bool(lacking) and _order([key for key, _ in came]) == _order(stated)[: len(came)]
-        if self.is_renamed:
-            self._rename({slot: (key, other) for (key, slot), other in zip(came, stated, strict=False)})
+        others = _others([key for key, _ in came], stated) if lacking else None
+        self.is_renamed = others is not None
+        if others is not None:
+            self._rename({slot: (key, other) for (key, slot), other in zip(came, others, strict=True)})
         elif lacking:
             self._take_back(max(0, min(slot.index for slot in lacking)))
         self._unstated = {}
@@ -98,6 +99,18 @@ def _lacking(came: list[tuple[Key, Slot]], stated: list[Key], named: set[Key]) -
     return lacking + silent if is_new else lacking
 
 
-def _order(keys: list[Key]) -> list[Key]:
-    """Which parts follow each other, by whatever ids the texts go."""
-    return [(kind, "" if kind in TEXTS else id_) for kind, id_ in keys]
+def _others(came: list[Key], stated: list[Key]) -> list[Key] | None:
+    """
+    The keys that the parts that came have in a snapshot which has them all in their order, with nothing between them
+    but results; `None` if it has not.
+    """
+    found: list[Key] = []
+    for key in stated:
+        if len(found) == len(came):
+            break
+        kind, id_ = came[len(found)]
+        if key[0] == kind and (kind in TEXTS or key[1] == id_):
+            found.append(key)
+        elif key[0] != "result":
+            return None
+    return found if len(found) == len(came) else None
