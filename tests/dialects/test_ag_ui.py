@@ -242,3 +242,67 @@ def test_counts_and_pending_calls_may_be_spelled_in_snake_case():
     counts = response.usage
     assert (counts.input_tokens, counts.output_tokens, counts.total_tokens) == (20, 6, 26)
     assert (counts.cached_input_tokens, counts.reasoning_tokens, response.finish_reason) == (8, 2, "tool_calls")
+
+
+def test_what_tanstack_says_beside_the_protocol():
+    """Its reason says that the answer was cut, where the protocol's run is a success; its counts have OpenAI's names."""
+    usage = {"promptTokens": 10, "completionTokens": 2, "promptTokensDetails": {"cachedTokens": 4}}
+    texts = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text} for text in ("He", "ll", "o")]
+    for at, text in enumerate(("He", "Hell", "Hello")):
+        texts[at]["content"] = text
+    response = folded({**START, "model": "gpt"}, *texts, {**END, "finishReason": "length", "usage": usage})
+    assert (response.text, response.model, response.finish_reason) == ("Hello", "gpt", "length")
+    assert response.parts[0].extra == {}
+    counts = response.usage
+    assert (counts.input_tokens, counts.output_tokens, counts.cached_input_tokens) == (10, 2, 4)
+
+
+def test_the_finish_reason_in_the_metadata_says_more_than_success():
+    metadata = {"tanstack": {"finishReason": "content_filter", "model": "gpt"}}
+    response = folded(START, TEXT, {**END, "outcome": {"type": "success"}, "metadata": metadata})
+    assert (response.finish_reason, response.native_finish_reason) == ("content_filter", "content_filter")
+    assert response.model == "gpt"
+    interrupt = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "tool_call"}]}
+    assert folded(START, TEXT, {**END, "outcome": interrupt, "metadata": metadata}).finish_reason == "pause"
+
+
+@pytest.mark.parametrize("args", [[], [{"type": "TOOL_CALL_ARGS", "toolCallId": "a", "delta": '{"x":1}'}]])
+def test_the_end_of_a_call_may_have_its_input_and_its_result(args):
+    """TanStack AI ends a call a second time when its tool has run."""
+    end = {"type": "TOOL_CALL_END", "toolCallId": "a", "toolName": "f", "input": {"x": 1}}
+    start = {"type": "TOOL_CALL_START", "toolCallId": "a", "toolName": "f"}
+    response = folded(START, start, *args, end, {**end, "result": "ok"}, END)
+    (call,) = response.tool_calls
+    assert (call.name, call.arguments, call.status) == ("f", {"x": 1}, "complete")
+    assert [(part.call_id, part.content) for part in response.parts[1:]] == [("a", "ok")]
+
+
+def step(delta, **fields):
+    return {"type": "STEP_FINISHED", "stepId": "s", "delta": delta, **fields}
+
+
+def test_what_is_thought_in_steps_is_reasoning_unless_it_was_told():
+    steps = [step("Hm"), step(", "), step("so"), step("", content="Hm, so", signature="c2ln")]
+    response = folded(START, *steps, TEXT, END)
+    assert (response.reasoning, response.text, response.parts[0].signature) == ("Hm, so", "Hi", "c2ln")
+    response = folded(START, *thought("g", "Hm, so"), *steps, TEXT, END)
+    assert (response.reasoning, len(response.extra["steps"])) == ("Hm, so", 4)
+
+
+def test_an_error_of_a_run_may_be_an_object():
+    response = folded(START, {"type": "RUN_ERROR", "error": {"message": "no", "code": "rate_limit"}})
+    assert (response.error.message, response.error.code) == ("no", "rate_limit")
+    response = folded(START, {"type": "RUN_ERROR", "error": "no", "code": "rate_limit"})
+    assert (response.error.message, response.error.code) == ("no", "rate_limit")
+
+
+def test_a_result_may_be_an_error():
+    failed = {"type": "TOOL_CALL_RESULT", "toolCallId": "a", "content": "no", "isError": True}
+    response = folded(START, chunk("a", "{}", "f"), failed, END)
+    assert (response.parts[1].content, response.parts[1].is_error) == ("no", True)
+    assert response.to_native()["messages"][1] == {
+        "role": "tool",
+        "toolCallId": "a",
+        "content": "no",
+        "isError": True,
+    }

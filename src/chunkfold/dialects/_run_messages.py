@@ -120,7 +120,8 @@ def _tool(w: Writer, message: dict[str, Any]) -> None:
     if "content" not in message:
         extra["$absent"] = ["content"]
     call = w.slot(0, ("tool_call", key_of(id_)))
-    extra |= {"content": message.get("content"), "is_error": bool(message.get("error"))}
+    failed = bool(message.get("error")) or message.get("isError") is True
+    extra |= {"content": message.get("content"), "is_error": failed}
     name = call.name if call is not None else None
     w.stop(w.start(0, "server_tool_result", key=("result", key_of(id_)), id=id_, name=name, extra=extra))
 

@@ -11,7 +11,6 @@ Manual: docs/dialects/ag-ui.md. Reference: docs.ag-ui.com, "Events".
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -21,8 +20,9 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
-from chunkfold.dialects._usage import Counts, total
-from chunkfold.dialects._words import is_blank, word
+from chunkfold.dialects._run_spelling import respelled, said, without_totals
+from chunkfold.dialects._usage import Counts, count, total
+from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -42,15 +42,6 @@ _ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
 _RUN = _ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
-
-# What is read, as attributes of Python are spelled.
-_SNAKE = {
-    re.sub(r"(?=[A-Z])", "_", name).lower(): name
-    for name in (
-        "messageId", "parentMessageId", "toolCallId", "toolCallName", "toolCalls", "threadId", "runId", "rawEvent",
-        "entityId", "encryptedValue",
-    )
-}  # fmt: skip
 
 # Carried as they are, and under which name.
 _CARRIED = {
@@ -94,11 +85,13 @@ class AGUI(Dialect):
         # The messages that the run was given; a snapshot repeats them.
         self._given: set[str] = set()
         self._run: Any = None
+        # Reasoning has come in events of its own.
+        self._has_reasoned = False
         # The parts that belong to messages and calls, for a snapshot to compare with.
         self._came = Came(writer)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        payload = _respelled(payload)
+        payload = respelled(payload)
         kind = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
@@ -133,7 +126,7 @@ class AGUI(Dialect):
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
-        self.w.message(id=self._run)
+        self.w.message(id=self._run, model=said(payload, "model"))
         self._take_input(payload)
         self.w.extras(payload, _RUN)
 
@@ -152,25 +145,33 @@ class AGUI(Dialect):
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
         self.end_seen = True
+        self.w.message(model=said(payload, "model"))
         self._usage(payload)
-        self._outcome(payload.get("outcome"))
+        self._outcome(payload)
         self.w.extras(payload, _RUN)
         self.tell_error(payload)
 
-    def _outcome(self, outcome: Any) -> None:
-        """The body has an outcome, if only `null`, where the run has finished."""
-        w = self.w
-        if not isinstance(outcome, dict):
-            w.finish(0, outcome, "stop" if is_blank(outcome) else None)
+    def _outcome(self, payload: dict[str, Any]) -> None:
+        """
+        The body has an outcome, if only `null`, where the run has finished. A finish reason says more than success.
+        """
+        w, outcome, reason = self.w, payload.get("outcome"), said(payload, "finishReason")
+        facts = outcome if isinstance(outcome, dict) else {}
+        pending = facts.get("pendingToolCallIds") or facts.get("pending_tool_call_ids")
+        if is_real(reason) and not pending and (is_blank(outcome) or facts.get("type") == "success"):
+            w.finish(0, reason)
+        elif isinstance(outcome, dict):
+            w.finish(0, facts.get("type"), "tool_calls" if pending else None)
         else:
-            pending = outcome.get("pendingToolCallIds") or outcome.get("pending_tool_call_ids")
-            w.finish(0, outcome.get("type"), "tool_calls" if pending else None)
+            w.finish(0, outcome, "stop" if is_blank(outcome) else None)
         w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
         self._usage(payload)
-        self.w.error(read_error({key: payload.get(key) for key in ("message", "code")}, raw=payload))
+        error = payload.get("error")
+        told = {key: payload[key] for key in ("message", "code") if not is_blank(payload.get(key))}
+        self.w.error(read_error({**(error if isinstance(error, dict) else {"message": error}), **told}, raw=payload))
         self.w.extras(payload, _ERROR)
 
     def _usage(self, payload: dict[str, Any]) -> None:
@@ -194,7 +195,7 @@ class AGUI(Dialect):
     def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
         other = self._others.get(key_of(payload.get("messageId")))
         if other is None:
-            self._piece("text", payload)
+            self._piece("text", without_totals(payload))
         elif isinstance(payload.get("delta"), str):
             other[1].append(payload["delta"])
 
@@ -218,15 +219,18 @@ class AGUI(Dialect):
             self._chunk_of("text", payload, "messageId")
 
     def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._start("reasoning", payload)
 
     def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._piece("reasoning", payload)
 
     def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
         self._close("reasoning", payload)
 
     def _reasoning_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._chunk_of("reasoning", payload, "messageId")
 
     def _span(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -254,17 +258,24 @@ class AGUI(Dialect):
         self._start("tool_call", payload)
 
     def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._piece("tool_call", payload)
+        self._piece("tool_call", without_totals(payload))
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        """The arguments are complete; the tool has not run yet."""
-        self._close("tool_call", payload)
+        """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
+        id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
+        slot = self.w.slot(0, ("tool_call", key_of(id_)))
+        if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
+            payload = {**_without(payload, "input"), "delta": json_text(given, frame.data, "input")}
+        self._close("tool_call", _without(payload, "result"))
+        if not is_blank(result):
+            self._add_result(id_, result, {})
 
     def _call_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         self._chunk_of("tool_call", payload, "toolCallId")
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._add_result(payload.get("toolCallId"), payload.get("content"), _rest(payload, _RESULT))
+        failed = {"is_error": True} if payload.get("isError") is True else {}
+        self._add_result(payload.get("toolCallId"), payload.get("content"), {**_rest(payload, _RESULT), **failed})
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
         """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
@@ -333,6 +344,8 @@ class AGUI(Dialect):
         if slot is not None:
             if slot.open:
                 self._piece(kind, payload)
+            else:
+                self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
@@ -441,6 +454,14 @@ class AGUI(Dialect):
     def _other_message(self, message: dict[str, Any]) -> None:
         """What is no part of an answer is in the snapshot, which is kept."""
 
+    def _step_finished(self, payload: dict[str, Any], frame: Frame) -> None:
+        """TanStack AI tells what a model thinks in steps, at first there alone and later once more."""
+        if self._has_reasoned or not isinstance(payload.get("delta"), str):
+            self._carry(payload, frame)
+            return
+        thought = {"messageId": payload.get("stepId"), **_without(without_totals(payload), "stepId", "signature")}
+        self.w.update(self._piece("reasoning", thought), signature=payload.get("signature"))
+
     def _carry(self, payload: dict[str, Any], frame: Frame) -> None:
         value = {name: value for name, value in payload.items() if name not in _TRANSPORT}
         self.w.extra((_CARRIED[payload["type"]], "-"), value)
@@ -453,7 +474,7 @@ class AGUI(Dialect):
         self.restated(payload["messages"])
         w.whole()
         self.end_seen = True
-        w.message(id=payload.get("runId"))
+        w.message(id=payload.get("runId"), model=said(payload, "model"))
         self._take_input(payload)
         w.extras(payload, _RUN | {"messages"})
         self._usage(payload)
@@ -466,25 +487,8 @@ class AGUI(Dialect):
             if not isinstance(message, dict) or message in turn:
                 write_whole(w, message)
         if "outcome" in payload:
-            self._outcome(payload["outcome"])
+            self._outcome(payload)
         self.tell_error(payload)
-
-
-def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
-    """*holder* in the protocol's spelling: servers in Python write the names of their attributes."""
-    messages = holder.get("messages")
-    if isinstance(messages, list) and any(isinstance(item, dict) and item.keys() & _SNAKE for item in messages):
-        messages = [_respelled(item) if isinstance(item, dict) else item for item in messages]
-        holder = {**holder, "messages": messages}
-    if holder.keys().isdisjoint(_SNAKE):
-        return holder
-    spelled: dict[str, Any] = {}
-    for name, value in holder.items():
-        name = _SNAKE.get(name, name)
-        # Where both spellings are there, the one that says something counts.
-        if name not in spelled or not is_blank(value):
-            spelled[name] = value
-    return spelled
 
 
 def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -492,6 +496,10 @@ def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     if payload.keys() <= known:
         return {}
     return {name: value for name, value in payload.items() if name not in known and value is not None}
+
+
+def _without(payload: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in payload.items() if name not in names}
 
 
 def _run_usage(raw: dict[str, Any]) -> Usage:
@@ -502,12 +510,15 @@ def _run_usage(raw: dict[str, Any]) -> Usage:
 
 def _call_usage(raw: dict[str, Any]) -> Usage:
     prompt, output, whole, cached, written, reasoning = _counts(raw)
+    if "promptTokensDetails" in raw or "completionTokensDetails" in raw:
+        cached = count(raw, "promptTokensDetails.cachedTokens") if cached is None else cached
+        reasoning = count(raw, "completionTokensDetails.reasoningTokens") if reasoning is None else reasoning
     return Usage(prompt, output, total(whole, prompt, output), cached, written, reasoning)
 
 
 _counts = Counts(
-    ("inputTokens", "input_tokens"),
-    ("outputTokens", "output_tokens"),
+    ("inputTokens", "input_tokens", "promptTokens"),
+    ("outputTokens", "output_tokens", "completionTokens"),
     ("totalTokens", "total_tokens"),
     ("cachedInputTokens", "cached_input_tokens"),
     ("cacheWriteInputTokens", "cache_write_input_tokens"),
@@ -556,6 +567,7 @@ HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
     "THINKING_TEXT_MESSAGE_END": AGUI._reasoning_end,
     "MESSAGES_SNAPSHOT": AGUI._messages,
     **dict.fromkeys(_CARRIED, AGUI._carry),
+    "STEP_FINISHED": AGUI._step_finished,
 }
 
 AGUI.payloads = tuple(HANDLERS)
