@@ -157,3 +157,73 @@ def test_input_that_does_not_fit_is_that_of_a_call(raw, status):
     (part,) = response.tool_calls
     assert (part.id, part.name, part.status) == ("c", "f", status)
     assert (response.parts[1].content, response.parts[1].is_error) == ("no", True)
+
+
+INSIDE = (
+    {"type": "start"},
+    {"type": "start-step", "request": {}, "warnings": []},
+    {"type": "reasoning-start", "id": "r"},
+    {"type": "reasoning-delta", "id": "r", "text": "two ports"},
+    {"type": "reasoning-end", "id": "r"},
+    {"type": "tool-input-start", "id": "c1", "toolName": "tide"},
+    {"type": "tool-input-start", "id": "c2", "toolName": "wind"},
+    {"type": "tool-input-delta", "id": "c1", "delta": '{"port":'},
+    {"type": "tool-input-delta", "id": "c2", "delta": '{"at":"B"}'},
+    {"type": "tool-input-delta", "id": "c1", "delta": '"A"}'},
+    {"type": "tool-input-end", "id": "c1"},
+    {"type": "tool-call", "toolCallId": "c1", "toolName": "tide", "input": {"port": "A"}},
+    {"type": "tool-input-end", "id": "c2"},
+    {"type": "tool-call", "toolCallId": "c2", "toolName": "wind", "input": {"at": "B"}},
+    {"type": "tool-result", "toolCallId": "c1", "toolName": "tide", "input": {"port": "A"}, "output": {"m": 3}},
+    {"type": "tool-error", "toolCallId": "c2", "toolName": "wind", "input": {"at": "B"}, "error": {"message": "no"}},
+    {"type": "source", "sourceType": "url", "id": "s", "url": "https://a.example"},
+    {"type": "finish-step", "finishReason": "tool-calls", "response": {"id": "x", "modelId": "m-1"}},
+    {"type": "finish", "finishReason": "tool-calls", "totalUsage": {"inputTokens": 7, "outputTokens": 5}},
+)
+
+
+def test_the_parts_that_the_sdk_has_inside_may_be_passed_on():
+    """Servers that send `fullStream` as it is: the pieces of a call have its id as `id`, the rest as `toolCallId`."""
+    response = folded(*INSIDE)
+    assert [(call.id, call.name, call.arguments, call.status) for call in response.tool_calls] == [
+        ("c1", "tide", {"port": "A"}, "complete"),
+        ("c2", "wind", {"at": "B"}, "complete"),
+    ]
+    results = [part for part in response.parts if part.kind == "server_tool_result"]
+    assert [(part.call_id, part.content, part.is_error) for part in results] == [
+        ("c1", {"m": 3}, False),
+        ("c2", "no", True),
+    ]
+    assert (response.error, response.model, response.finish_reason) == (None, "m-1", "tool_calls")
+    assert (response.usage.input_tokens, response.usage.output_tokens, response.usage.total_tokens) == (7, 5, 12)
+    assert [part.text for part in response.parts if part.kind == "reasoning"] == ["two ports"]
+
+
+def test_the_parts_of_version_4_may_be_passed_on():
+    response = folded(
+        {"type": "step-start", "messageId": "m"},
+        {"type": "reasoning", "textDelta": "hm"},
+        {"type": "text-delta", "textDelta": "I look."},
+        {"type": "tool-call-streaming-start", "toolCallId": "c", "toolName": "tide"},
+        {"type": "tool-call-delta", "toolCallId": "c", "toolName": "tide", "argsTextDelta": '{"port":"A"}'},
+        {"type": "tool-call", "toolCallId": "c", "toolName": "tide", "args": {"port": "A"}},
+        {"type": "tool-result", "toolCallId": "c", "toolName": "tide", "args": {"port": "A"}, "result": 3},
+        {"type": "step-finish", "finishReason": "tool-calls", "usage": {"promptTokens": 7, "completionTokens": 5}},
+        {"type": "finish", "finishReason": "stop", "usage": {"promptTokens": 7, "completionTokens": 5}},
+    )
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("c", '{"port":"A"}')]
+    assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call", "server_tool_result"]
+    assert (response.text, response.usage.total_tokens) == ("I look.", 12)
+
+
+def test_input_that_the_sdk_could_not_read_is_that_of_a_call():
+    response = folded(
+        STEP,
+        {"type": "tool-call", "toolCallId": "c", "toolName": "f", "input": '{"x"', "invalid": True, "error": "no"},
+        {"type": "tool-error", "toolCallId": "c", "toolName": "f", "input": '{"x"', "error": "no"},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    (call,) = response.tool_calls
+    assert (call.raw_arguments, call.status) == ('{"x"', "invalid")
+    assert {(part.content, part.is_error) for part in response.parts[1:]} == {("no", True)}
+    assert response.error is None

@@ -18,6 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._sdk_parts import NAMES, chunk_of, model_of, sdk_usage, usage_of
 from chunkfold.dialects._words import is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
@@ -37,7 +38,7 @@ _TYPE = frozenset({"type"})
 _PIECE = frozenset({"type", "id", "delta"})
 _INNER = ("text", "textDelta")
 _CALL = frozenset({"type", "toolCallId", "toolName", "input", "inputTextDelta", "errorText", "providerExecuted"})
-_RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecuted", "dynamic"})
+_RESULT = frozenset({"type", "toolCallId", "toolName", "output", "errorText", "providerExecuted", "dynamic"})
 _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
@@ -83,6 +84,11 @@ class VercelUI(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type")
+        if isinstance(kind, str) and kind in NAMES:
+            payload, given = chunk_of(payload), payload
+            # Argument text that is under the name of another delta is still compared with the input at the end.
+            self.w.singular = self.w.singular or payload is not given
+            kind = payload["type"]
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind != "start":
             self.w.message()
@@ -129,6 +135,7 @@ class VercelUI(Dialect):
         self.w.extra(("steps", "-"), {"at": self._step, **rest} if rest else self._step)
 
     def _finish_step(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.message(model=model_of(payload))
         self.w.extras(payload, _TYPE)
 
     def _reset_step(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -153,6 +160,7 @@ class VercelUI(Dialect):
     def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
         self._finish_reason(payload)
+        self.w.usage(usage_of(payload), sdk_usage)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
         self._error_beside({name: payload[name] for name in _ERROR if not is_blank(payload.get(name))})
@@ -266,14 +274,19 @@ class VercelUI(Dialect):
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
             self.w.delta(slot, text)
 
+    def _input_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        slot = self.w.slot(0, ("call", _key(payload.get("toolCallId"))))
+        if slot is not None:
+            self.w.update(slot, extra=_rest(payload, _CALL))
+            self.w.stop(slot)
+
     def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
         self._state_input(payload, frame)
 
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
         """The input does not fit the tool: the call is there with its text, and the error is its result."""
         self._state_input(payload, frame)
-        # What it says of the call is in the call.
-        result = {name: value for name, value in payload.items() if name not in ("toolName", "input")}
+        result = {name: value for name, value in payload.items() if name != "input"}  # the call has it
         self._result(result, payload.get("errorText"), is_error=True)
 
     def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -395,7 +408,7 @@ class VercelUI(Dialect):
         self.restated(payload["parts"])
         self.end_seen = True
         w.whole()
-        w.message(id=payload.get("id"), role=payload.get("role"))
+        w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())
         w.extras(payload, _WHOLE)
         if payload.get("id") and not isinstance(payload["id"], str):
@@ -417,6 +430,7 @@ class VercelUI(Dialect):
             else:
                 w.unknown(word(part.get("kind"), kind) if kind == "custom" else kind, part)
         self._finish_reason(payload)
+        w.usage(usage_of(payload), sdk_usage)
         if "abort" in payload:
             w.finish(0, None, "cancelled")
         self._error_beside(payload)
@@ -532,6 +546,7 @@ HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
     "reasoning-end": VercelUI._reasoning_end,
     "tool-input-start": VercelUI._input_start,
     "tool-input-delta": VercelUI._input_delta,
+    "tool-input-end": VercelUI._input_end,
     "tool-input-available": VercelUI._input_available,
     "tool-input-error": VercelUI._input_error,
     "tool-output-available": VercelUI._output_available,
@@ -550,5 +565,5 @@ HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
     "finish": VercelUI._finish,
 }
 
-VercelUI.payloads = (*HANDLERS, "data-*")
+VercelUI.payloads = (*(name for name in HANDLERS if name != "tool-input-end"), "data-*")
 DIALECT = VercelUI
