@@ -1,9 +1,10 @@
-"""Calls that take turns, and runs that follow one another."""
+"""Calls that take turns, runs that follow one another, and snapshots of the messages behind their stream."""
 
 from __future__ import annotations
 
 import pytest
 
+from chunkfold import fold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -81,3 +82,227 @@ def test_starts_and_ends_may_have_a_piece():
     )
     assert (response.reasoning, response.text, len(response.parts)) == ("Hm", "Hi", 3)
     assert calls_of(response) == BOTH[:1]
+
+
+def said(id_, *deltas):
+    return [
+        {"type": "TEXT_MESSAGE_START", "messageId": id_, "role": "assistant"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": id_, "delta": delta} for delta in deltas),
+        {"type": "TEXT_MESSAGE_END", "messageId": id_},
+    ]
+
+
+def thought(id_, delta):
+    return [
+        {"type": "REASONING_MESSAGE_START", "messageId": id_, "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": id_, "delta": delta},
+        {"type": "REASONING_MESSAGE_END", "messageId": id_},
+    ]
+
+
+def called(id_, parent):
+    return [
+        {"type": "TOOL_CALL_START", "toolCallId": id_, "toolCallName": "f", "parentMessageId": parent},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": id_, "delta": "{}"},
+        {"type": "TOOL_CALL_END", "toolCallId": id_},
+        {"type": "TOOL_CALL_RESULT", "messageId": f"of {id_}", "toolCallId": id_, "content": "ok"},
+    ]
+
+
+def answer(id_, content=None, *call_ids, **call):
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": call_id, "type": "function", "function": function, **call} for call_id in call_ids]
+    return {"id": id_, "role": "assistant"} | ({"content": content} if content else {}) | ({"toolCalls": calls})
+
+
+def snapshot(*messages):
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "?"}, *messages]}
+
+
+def result(id_, call_id):
+    return {"id": id_, "role": "tool", "toolCallId": call_id, "content": "ok"}
+
+
+def parts_of(response):
+    return [(part.kind, getattr(part, "text", None)) for part in response.parts]
+
+
+STREAMED = [*thought("g1", "Hm"), *said("m1", "Let me"), *called("c", "m1"), *thought("g2", "So"), *said("m2", "Done")]
+PARTS = [
+    ("reasoning", "Hm"),
+    ("text", "Let me"),
+    ("tool_call", None),
+    ("server_tool_result", None),
+    ("reasoning", "So"),
+    ("text", "Done"),
+]
+
+
+@pytest.mark.parametrize("ids", [("m1", "of c", "m2"), ("x1", "x2", "x3")])
+def test_reasoning_that_a_snapshot_leaves_out_stays(ids):
+    """LangGraph's and Agent Framework's snapshots have no reasoning; their ids may be others than the stream's."""
+    first, of, last = ids
+    told = snapshot(answer(first, "Let me", "c"), result(of, "c"), answer(last, "Done"))
+    response = folded(START, *STREAMED, told, told, END)
+    assert parts_of(response) == PARTS
+    assert [part.id for part in response.parts if part.kind == "text"] == [first, last]
+    messages = response.to_native()["messages"]
+    assert [message["id"] for message in messages] == ["u", "g1", first, of, "g2", last]
+    assert [call["id"] for call in messages[2]["toolCalls"]] == ["c"]
+
+
+def test_reasoning_of_a_snapshot_under_another_id_stands_for_what_was_streamed():
+    of_server = {"id": "rs", "role": "reasoning", "content": "Hm", "encryptedValue": "c2VhbGVk"}
+    response = folded(START, *thought("g1", "Hm"), *said("m", "Hi"), snapshot(of_server, answer("m", "Hi")), END)
+    assert parts_of(response) == [("reasoning", "Hm"), ("text", "Hi")]
+    assert (response.parts[0].extra["id"], response.parts[0].encrypted) == ("rs", "c2VhbGVk")
+
+
+def test_a_message_that_was_streamed_in_two_pieces_is_one_in_the_snapshot():
+    """Agno gives the texts before and behind a call one id."""
+    streamed = [*said("m", "Hi"), *called("c", "m"), *said("m", " there")]
+    assert parts_of(folded(START, *streamed, END)) == [
+        ("text", "Hi"),
+        ("tool_call", None),
+        ("server_tool_result", None),
+        ("text", " there"),
+    ]
+    response = folded(START, *streamed, snapshot(answer("m", "Hi there", "c"), result("of c", "c")), END)
+    assert parts_of(response) == [("text", "Hi there"), ("tool_call", None), ("server_tool_result", None)]
+
+
+def test_two_messages_of_a_snapshot_may_have_one_id():
+    told = snapshot(answer("m", "One."), answer("m", "Two."))
+    assert folded(START, told, told, END).text == "One.Two."
+
+
+def test_a_run_that_goes_on_with_results_of_the_client_begins_behind_them():
+    """The call was of the run before, and its tool has run: nobody is to run it again."""
+    response = folded(
+        START, *said("m2", "Done"), snapshot(answer("m1", "Let me", "c"), result("t", "c"), answer("m2", "Done")), END
+    )
+    assert (response.text, response.tool_calls, response.finish_reason) == ("Done", (), "stop")
+    assert [message["id"] for message in response.to_native()["messages"]] == ["u", "m1", "t", "m2"]
+
+
+def test_a_snapshot_may_say_more_of_a_call():
+    told = snapshot(answer("m", None, "c", encryptedValue="c2VhbGVk"), result("of c", "c"))
+    response = folded(START, *called("c", "m"), told, END)
+    assert response.tool_calls[0].extra == {"parentMessageId": "m", "encryptedValue": "c2VhbGVk"}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        [
+            {"type": "TOOL_CALL_START", "toolCallId": "0", "toolCallName": "g"},
+            {"type": "TOOL_CALL_ARGS", "toolCallId": "0", "delta": '{"y":2}'},
+            {"type": "TOOL_CALL_END", "toolCallId": "0"},
+        ],
+        [chunk("0", '{"y":', "g"), chunk("0", "2}")],
+    ],
+)
+def test_calls_of_several_answers_may_have_one_id(second):
+    """Bedrock numbers the calls of each answer from `call_0` on, and a run has several answers."""
+    first = chunk("0", '{"x":1}', "f")
+    results = [{"type": "TOOL_CALL_RESULT", "toolCallId": "0", "content": content} for content in ("one", "two")]
+    response = folded(START, first, results[0], *second, results[1], END)
+    assert calls_of(response) == [("0", "f", "complete", '{"x":1}'), ("0", "g", "complete", '{"y":2}')]
+    kinds = ["tool_call", "server_tool_result", "tool_call", "server_tool_result"]
+    assert [part.kind for part in response.parts] == kinds
+    assert [(part.name, part.content) for part in response.parts[1::2]] == [("f", "one"), ("g", "two")]
+
+
+def test_a_result_may_come_before_its_call():
+    """LangGraph's stream has lost the second of two parallel calls; the snapshot has it, and its result once."""
+    response = folded(
+        START,
+        *called("c", "m"),
+        {"type": "TOOL_CALL_RESULT", "messageId": "of d", "toolCallId": "d", "content": "ok"},
+        snapshot(answer("m", None, "c", "d"), result("of c", "c"), result("of d", "d")),
+        END,
+    )
+    assert [call.id for call in response.tool_calls] == ["c", "d"]
+    assert [part.call_id for part in response.parts if part.kind == "server_tool_result"] == ["c", "d"]
+
+
+@pytest.mark.parametrize("id_", ["m", "x"])
+def test_a_text_of_a_snapshot_is_split_as_that_of_the_stream(id_):
+    text = "<think>Why</think>Hi"
+    body = b"".join(map(sse, (START, *said("m", text), snapshot(answer(id_, text)), END)))
+    response = fold(body, split_think_tags=True)
+    assert (response.reasoning, response.text) == ("Why", "Hi")
+
+
+def test_counts_and_pending_calls_may_be_spelled_in_snake_case():
+    """As `model_dump()` writes events in Python."""
+    usage = {"input_tokens": 10, "output_tokens": 3, "cached_input_tokens": 4, "reasoning_tokens": 1}
+    outcome = {"type": "success", "pending_tool_call_ids": ["c"]}
+    response = folded(START, {"type": "RUN_FINISHED", "run_id": "r", "usage": [usage, usage], "outcome": outcome})
+    counts = response.usage
+    assert (counts.input_tokens, counts.output_tokens, counts.total_tokens) == (20, 6, 26)
+    assert (counts.cached_input_tokens, counts.reasoning_tokens, response.finish_reason) == (8, 2, "tool_calls")
+
+
+def test_what_tanstack_says_beside_the_protocol():
+    """Its reason says that the answer was cut, where the protocol's run is a success; its counts have OpenAI's names."""
+    usage = {"promptTokens": 10, "completionTokens": 2, "promptTokensDetails": {"cachedTokens": 4}}
+    texts = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text} for text in ("He", "ll", "o")]
+    for at, text in enumerate(("He", "Hell", "Hello")):
+        texts[at]["content"] = text
+    response = folded({**START, "model": "gpt"}, *texts, {**END, "finishReason": "length", "usage": usage})
+    assert (response.text, response.model, response.finish_reason) == ("Hello", "gpt", "length")
+    assert response.parts[0].extra == {}
+    counts = response.usage
+    assert (counts.input_tokens, counts.output_tokens, counts.cached_input_tokens) == (10, 2, 4)
+
+
+def test_the_finish_reason_in_the_metadata_says_more_than_success():
+    metadata = {"tanstack": {"finishReason": "content_filter", "model": "gpt"}}
+    response = folded(START, TEXT, {**END, "outcome": {"type": "success"}, "metadata": metadata})
+    assert (response.finish_reason, response.native_finish_reason) == ("content_filter", "content_filter")
+    assert response.model == "gpt"
+    interrupt = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "tool_call"}]}
+    assert folded(START, TEXT, {**END, "outcome": interrupt, "metadata": metadata}).finish_reason == "pause"
+
+
+@pytest.mark.parametrize("args", [[], [{"type": "TOOL_CALL_ARGS", "toolCallId": "a", "delta": '{"x":1}'}]])
+def test_the_end_of_a_call_may_have_its_input_and_its_result(args):
+    """TanStack AI ends a call a second time when its tool has run."""
+    end = {"type": "TOOL_CALL_END", "toolCallId": "a", "toolName": "f", "input": {"x": 1}}
+    start = {"type": "TOOL_CALL_START", "toolCallId": "a", "toolName": "f"}
+    response = folded(START, start, *args, end, {**end, "result": "ok"}, END)
+    (call,) = response.tool_calls
+    assert (call.name, call.arguments, call.status) == ("f", {"x": 1}, "complete")
+    assert [(part.call_id, part.content) for part in response.parts[1:]] == [("a", "ok")]
+
+
+def step(delta, **fields):
+    return {"type": "STEP_FINISHED", "stepId": "s", "delta": delta, **fields}
+
+
+def test_what_is_thought_in_steps_is_reasoning_unless_it_was_told():
+    steps = [step("Hm"), step(", "), step("so"), step("", content="Hm, so", signature="c2ln")]
+    response = folded(START, *steps, TEXT, END)
+    assert (response.reasoning, response.text, response.parts[0].signature) == ("Hm, so", "Hi", "c2ln")
+    response = folded(START, *thought("g", "Hm, so"), *steps, TEXT, END)
+    assert (response.reasoning, len(response.extra["steps"])) == ("Hm, so", 4)
+
+
+def test_an_error_of_a_run_may_be_an_object():
+    response = folded(START, {"type": "RUN_ERROR", "error": {"message": "no", "code": "rate_limit"}})
+    assert (response.error.message, response.error.code) == ("no", "rate_limit")
+    response = folded(START, {"type": "RUN_ERROR", "error": "no", "code": "rate_limit"})
+    assert (response.error.message, response.error.code) == ("no", "rate_limit")
+
+
+def test_a_result_may_be_an_error():
+    failed = {"type": "TOOL_CALL_RESULT", "toolCallId": "a", "content": "no", "isError": True}
+    response = folded(START, chunk("a", "{}", "f"), failed, END)
+    assert (response.parts[1].content, response.parts[1].is_error) == ("no", True)
+    assert response.to_native()["messages"][1] == {
+        "role": "tool",
+        "toolCallId": "a",
+        "content": "no",
+        "isError": True,
+    }

@@ -32,3 +32,11 @@ def test_a_block_reason_that_is_not_specified_blocks_nothing(feedback):
     assert response.to_native()["promptFeedback"] == feedback
     cut = folded({**chunk("a"), "promptFeedback": feedback})
     assert (cut.finish_reason, cut.truncated) == (None, True)
+
+
+def test_a_finish_reason_that_is_not_specified_takes_back_none():
+    unspecified = {"finishReason": "FINISH_REASON_UNSPECIFIED"}
+    response = folded(chunk("a", **unspecified), chunk("b", finishReason="MAX_TOKENS"), chunk("", **unspecified))
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("ab", "length", "MAX_TOKENS")
+    alone = folded(chunk("a", **unspecified))
+    assert (alone.finish_reason, alone.native_finish_reason) == ("unknown", "FINISH_REASON_UNSPECIFIED")

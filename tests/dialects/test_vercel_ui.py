@@ -1,9 +1,12 @@
-"""What an application says about a message, in several chunks."""
+"""What an application says about a message in several chunks, and calls: their inputs, their steps and who runs them."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from chunkfold import fold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -71,3 +74,156 @@ def test_the_whole_input_of_a_start_stands_if_no_other_comes(later, text):
     """An imitator's start has it all; taken for a start alone it would be a call without input."""
     (call,) = folded(START, *later, {"type": "finish"}).tool_calls
     assert (call.status, call.raw_arguments.replace(" ", "")) == ("complete", text)
+
+
+def call(name, text, **fields):
+    stated = {"toolCallId": "call_0", "toolName": name, **fields}
+    return [
+        {"type": "tool-input-start", "toolCallId": "call_0", "toolName": name},
+        {"type": "tool-input-delta", "toolCallId": "call_0", "inputTextDelta": text},
+        {"type": "tool-input-available", "input": json.loads(text), **stated},
+    ]
+
+
+def output(value):
+    return {"type": "tool-output-available", "toolCallId": "call_0", "output": value}
+
+
+STEP = {"type": "start-step"}
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_calls_of_several_steps_may_have_one_id(is_whole):
+    """Bedrock's Responses number the calls of each answer from `call_0` on (vercel/ai#17347)."""
+    one, two = call("f", '{"x":1}'), call("f", '{"y":2}')
+    if is_whole:
+        one, two = one[-1:], two[-1:]
+    response = folded(STEP, *one, output("one"), STEP, *two, output("two"), {"type": "finish"})
+    assert [call.arguments for call in response.tool_calls] == [{"x": 1}, {"y": 2}]
+    assert [part.content for part in response.parts if part.kind == "server_tool_result"] == ["one", "two"]
+    parts = [part for part in response.to_native()["parts"] if part["type"] == "tool-f"]
+    assert [(part["input"], part["output"]) for part in parts] == [({"x": 1}, "one"), ({"y": 2}, "two")]
+
+
+def test_a_result_is_of_the_last_call_that_has_its_id():
+    response = folded(STEP, *call("f", '{"x":1}'), STEP, *call("g", '{"y":2}'), output("two"), {"type": "finish"})
+    first, second = (part for part in response.to_native()["parts"] if "toolCallId" in part)
+    assert (first["type"], first["state"]) == ("tool-f", "input-available")
+    assert (second["type"], second["output"]) == ("tool-g", "two")
+
+
+def test_a_step_may_begin_amid_the_input_of_a_call():
+    """The streams of two agents are merged; the step is the other one's."""
+    start, delta, stated = call("f", '{"x":1}')
+    response = folded(STEP, start, STEP, delta, STEP, stated, {"type": "finish"})
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("f", {"x": 1})]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"query":"tide"}'])
+def test_a_call_may_say_late_that_the_provider_runs_it(text):
+    """xAI's provider says so with the input only; a client that ran the search would run a tool that it has not got."""
+    response = folded(
+        STEP, *call("web_search", text, providerExecuted=True), {"type": "finish", "finishReason": "stop"}
+    )
+    assert (response.tool_calls, response.finish_reason) == ((), "stop")
+    (part,) = response.parts
+    assert (part.kind, part.name, part.raw_arguments, part.status) == (
+        "server_tool_call",
+        "web_search",
+        text,
+        "complete",
+    )
+    assert response.to_native()["parts"][1]["providerExecuted"] is True
+
+
+def whole(**part):
+    message = {"id": "m", "role": "assistant", "parts": [{"type": "tool-f", "toolCallId": "c", **part}]}
+    response = fold(json.dumps(message).encode())
+    assert response.to_native() == message
+    return response
+
+
+def test_input_that_was_still_streaming_is_no_whole_input():
+    """The SDK closes the brackets of what has come, and a chat that was left stores it so."""
+    (part,) = whole(state="input-streaming", input={"path": "/"}).tool_calls
+    assert (part.status, part.is_usable) == ("truncated", False)
+    (part,) = whole(state="input-available", input={"path": "/"}).tool_calls
+    assert (part.status, part.is_usable) == ("complete", True)
+
+
+@pytest.mark.parametrize(("raw", "status"), [('{"x"', "invalid"), ({"x": 1}, "complete")])
+def test_input_that_does_not_fit_is_that_of_a_call(raw, status):
+    response = whole(state="output-error", rawInput=raw, errorText="no")
+    (part,) = response.tool_calls
+    assert (part.id, part.name, part.status) == ("c", "f", status)
+    assert (response.parts[1].content, response.parts[1].is_error) == ("no", True)
+
+
+INSIDE = (
+    {"type": "start"},
+    {"type": "start-step", "request": {}, "warnings": []},
+    {"type": "reasoning-start", "id": "r"},
+    {"type": "reasoning-delta", "id": "r", "text": "two ports"},
+    {"type": "reasoning-end", "id": "r"},
+    {"type": "tool-input-start", "id": "c1", "toolName": "tide"},
+    {"type": "tool-input-start", "id": "c2", "toolName": "wind"},
+    {"type": "tool-input-delta", "id": "c1", "delta": '{"port":'},
+    {"type": "tool-input-delta", "id": "c2", "delta": '{"at":"B"}'},
+    {"type": "tool-input-delta", "id": "c1", "delta": '"A"}'},
+    {"type": "tool-input-end", "id": "c1"},
+    {"type": "tool-call", "toolCallId": "c1", "toolName": "tide", "input": {"port": "A"}},
+    {"type": "tool-input-end", "id": "c2"},
+    {"type": "tool-call", "toolCallId": "c2", "toolName": "wind", "input": {"at": "B"}},
+    {"type": "tool-result", "toolCallId": "c1", "toolName": "tide", "input": {"port": "A"}, "output": {"m": 3}},
+    {"type": "tool-error", "toolCallId": "c2", "toolName": "wind", "input": {"at": "B"}, "error": {"message": "no"}},
+    {"type": "source", "sourceType": "url", "id": "s", "url": "https://a.example"},
+    {"type": "finish-step", "finishReason": "tool-calls", "response": {"id": "x", "modelId": "m-1"}},
+    {"type": "finish", "finishReason": "tool-calls", "totalUsage": {"inputTokens": 7, "outputTokens": 5}},
+)
+
+
+def test_the_parts_that_the_sdk_has_inside_may_be_passed_on():
+    """Servers that send `fullStream` as it is: the pieces of a call have its id as `id`, the rest as `toolCallId`."""
+    response = folded(*INSIDE)
+    assert [(call.id, call.name, call.arguments, call.status) for call in response.tool_calls] == [
+        ("c1", "tide", {"port": "A"}, "complete"),
+        ("c2", "wind", {"at": "B"}, "complete"),
+    ]
+    results = [part for part in response.parts if part.kind == "server_tool_result"]
+    assert [(part.call_id, part.content, part.is_error) for part in results] == [
+        ("c1", {"m": 3}, False),
+        ("c2", "no", True),
+    ]
+    assert (response.error, response.model, response.finish_reason) == (None, "m-1", "tool_calls")
+    assert (response.usage.input_tokens, response.usage.output_tokens, response.usage.total_tokens) == (7, 5, 12)
+    assert [part.text for part in response.parts if part.kind == "reasoning"] == ["two ports"]
+
+
+def test_the_parts_of_version_4_may_be_passed_on():
+    response = folded(
+        {"type": "step-start", "messageId": "m"},
+        {"type": "reasoning", "textDelta": "hm"},
+        {"type": "text-delta", "textDelta": "I look."},
+        {"type": "tool-call-streaming-start", "toolCallId": "c", "toolName": "tide"},
+        {"type": "tool-call-delta", "toolCallId": "c", "toolName": "tide", "argsTextDelta": '{"port":"A"}'},
+        {"type": "tool-call", "toolCallId": "c", "toolName": "tide", "args": {"port": "A"}},
+        {"type": "tool-result", "toolCallId": "c", "toolName": "tide", "args": {"port": "A"}, "result": 3},
+        {"type": "step-finish", "finishReason": "tool-calls", "usage": {"promptTokens": 7, "completionTokens": 5}},
+        {"type": "finish", "finishReason": "stop", "usage": {"promptTokens": 7, "completionTokens": 5}},
+    )
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("c", '{"port":"A"}')]
+    assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call", "server_tool_result"]
+    assert (response.text, response.usage.total_tokens) == ("I look.", 12)
+
+
+def test_input_that_the_sdk_could_not_read_is_that_of_a_call():
+    response = folded(
+        STEP,
+        {"type": "tool-call", "toolCallId": "c", "toolName": "f", "input": '{"x"', "invalid": True, "error": "no"},
+        {"type": "tool-error", "toolCallId": "c", "toolName": "f", "input": '{"x"', "error": "no"},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    (call,) = response.tool_calls
+    assert (call.raw_arguments, call.status) == ('{"x"', "invalid")
+    assert {(part.content, part.is_error) for part in response.parts[1:]} == {("no", True)}
+    assert response.error is None

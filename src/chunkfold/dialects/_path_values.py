@@ -8,12 +8,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
+from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._gemini_names import both, field
+from chunkfold.dialects._words import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
+    from chunkfold.framing import Frame
 
 __all__ = ["PathValues", "StreamedCalls"]
 
@@ -21,6 +25,7 @@ __all__ = ["PathValues", "StreamedCalls"]
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(?:([0-9]{1,9})|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""", re.DOTALL)
 # No arguments that anybody meant are deeper.
 _DEEPEST = 128
+_PIECE = both("jsonPath", "stringValue", "numberValue", "boolValue", "nullValue", "willContinue")
 
 
 class PathValues:
@@ -165,6 +170,21 @@ class StreamedCalls:
             self.leave(choice, id_)
             self._current[choice] = call
 
+    def take(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
+        """The argument text that a value with its JSON path adds."""
+        steps = call.steps(field(piece, "jsonPath")) if isinstance(piece, dict) else None
+        if steps:
+            rest = {key: value for key, value in piece.items() if key not in _PIECE and not is_blank(value)}
+            said = _said(call, steps, piece, rest, frame, path)
+            if said is not None:
+                self._writer.update(call.slot, extra=rest)
+                return said
+        call.is_readable = False
+        fields = piece if isinstance(piece, dict) else {"value": piece}
+        w = self._writer
+        w.stop(w.start(call.slot.choice, "unknown", name="partialArgs", extra=fields))
+        return ""
+
     def complete(self, choice: int) -> None:
         """The call of the choice, if one goes on, is complete."""
         call = self._current.pop(choice, None)
@@ -194,6 +214,27 @@ class StreamedCalls:
         else:
             w.restate_call(slot, whole)
         w.stop(slot)
+
+
+def _said(
+    call: PathValues,
+    steps: tuple[str | int, ...],
+    piece: dict[str, Any],
+    rest: dict[str, Any],
+    frame: Frame,
+    path: tuple[str | int, ...],
+) -> str | None:
+    """What the one value of *piece* adds at *steps*; `None` if it has none, or fields beside it that say something."""
+    text, number, flag = (field(piece, name) for name in ("stringValue", "numberValue", "boolValue"))
+    if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag) and not rest)):
+        return call.add(steps, _json.encode(text)[1:-1], is_text=True)
+    if type(number) in (int, float):
+        return call.add(steps, json_text(number, frame.data, *path, "numberValue"))
+    if isinstance(flag, bool):
+        return call.add(steps, "true" if flag else "false")
+    if not rest and ("nullValue" in piece or piece.get("null_value") is not None):
+        return call.add(steps, "null")
+    return "" if not rest and is_blank(text) and is_blank(number) and is_blank(flag) else None
 
 
 def _unescaped(single: str | None, double: str) -> str:

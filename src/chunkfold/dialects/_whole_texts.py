@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind
 
-__all__ = ["grown", "news", "restate", "restate_call"]
+__all__ = ["grown", "news", "restate", "restate_call", "restate_text"]
 
 
 def news(w: Writer, choice: int, state: Choice, kind: Kind, text: str) -> str:
@@ -39,12 +39,8 @@ def grown(w: Writer, slot: Slot, text: str) -> str:
         return text[len(before) :]
     if slot.kind in CALLS:
         restate_call(w, slot, text)
-    elif slot.splitter is not None:
-        _think.restate(w, slot, slot.splitter, text)
     else:
-        slot.half, text = "", _halves.clean(w, slot, text)
-        part = AudioPart(transcript=text) if slot.kind == "audio" else CLASSES[slot.kind](text=text)
-        w.replace(slot, part)
+        restate_text(w, slot, text)
     return ""
 
 
@@ -67,6 +63,15 @@ def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str, **star
             w.replace(slot, CLASSES[kind](text=text))
             slot.has_text = bool(text)
         text = ""
+
+
+def restate_text(w: Writer, slot: Slot, text: str) -> None:
+    """Put the whole text of a part, or its transcript, in the place of what was gathered."""
+    if slot.splitter is not None:
+        _think.restate(w, slot, slot.splitter, text)
+        return
+    slot.half, text = "", _halves.clean(w, slot, text)
+    w.replace(slot, AudioPart(transcript=text) if slot.kind == "audio" else CLASSES[slot.kind](text=text))
 
 
 def restate_call(w: Writer, slot: Slot, arguments: str) -> None:

@@ -38,6 +38,7 @@ from chunkfold.events import (
     UnknownEvent,
     UsageUpdate,
 )
+from chunkfold.parts import ToolCall
 from chunkfold.response import Diagnostic, StreamError, Usage
 
 if TYPE_CHECKING:
@@ -429,6 +430,13 @@ class Writer:
         except TypeError:
             return state.by_key.get(hashable(key)) if state else None
 
+    def rekey(self, slot: Slot, old: Hashable, new: Hashable) -> None:
+        """From now on the part is found under another key."""
+        by_key = self.table.choice(slot.choice).by_key
+        if by_key.get(old) is slot:
+            del by_key[old]
+        by_key[new] = slot
+
     def count(self, choice: int) -> int:
         """How many parts the choice has so far: the index that the next one gets."""
         return len(self.table.choice(choice).slots)
@@ -493,10 +501,20 @@ class Writer:
         slot.has_text = True
         self.out.append(PartReplace(slot.choice, slot.index, part))
 
+    def restate_text(self, slot: Slot, text: str) -> None:
+        """The whole text of a part has been stated."""
+        _whole_texts.restate_text(self, slot, text)
+
     def restate_call(self, slot: Slot, arguments: Any) -> None:
         """The whole argument text of a call has been stated. An empty one erases nothing."""
         if isinstance(arguments, str) and arguments.strip():
             _whole_texts.restate_call(self, slot, arguments)
+
+    def give_to_server(self, slot: Slot, arguments: str) -> None:
+        """The server runs a call itself, as it says only with the whole argument text."""
+        self.table.choice(slot.choice).change_kind(slot, "server_tool_call")
+        self.singular = True
+        self.replace(slot, ToolCall(id=slot.id, name=slot.name, raw_arguments=arguments, server_side=True))
 
     def stop(self, slot: Slot) -> None:
         """The part is complete."""

@@ -11,18 +11,18 @@ Manual: docs/dialects/ag-ui.md. Reference: docs.ag-ui.com, "Events".
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_blank, word
-from chunkfold.parts import ReasoningPart, TextPart
+from chunkfold.dialects._run_messages import key_of, write_whole
+from chunkfold.dialects._run_snapshots import Came
+from chunkfold.dialects._run_spelling import respelled, said, without_totals
+from chunkfold.dialects._usage import Counts, count, total
+from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -42,15 +42,6 @@ _ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
 _RUN = _ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
-
-# What is read, as attributes of Python are spelled.
-_SNAKE = {
-    re.sub(r"(?=[A-Z])", "_", name).lower(): name
-    for name in (
-        "messageId", "parentMessageId", "toolCallId", "toolCallName", "toolCalls", "threadId", "runId", "rawEvent",
-        "entityId", "encryptedValue",
-    )
-}  # fmt: skip
 
 # Carried as they are, and under which name.
 _CARRIED = {
@@ -94,11 +85,13 @@ class AGUI(Dialect):
         # The messages that the run was given; a snapshot repeats them.
         self._given: set[str] = set()
         self._run: Any = None
-        # The keys of the parts that belong to messages and calls, for a snapshot to compare with.
-        self._keys: set[tuple[str, str]] = set()
+        # Reasoning has come in events of its own.
+        self._has_reasoned = False
+        # The parts that belong to messages and calls, for a snapshot to compare with.
+        self._came = Came(writer)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        payload = _respelled(payload)
+        payload = respelled(payload)
         kind = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
@@ -133,13 +126,13 @@ class AGUI(Dialect):
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
-        self.w.message(id=self._run)
+        self.w.message(id=self._run, model=said(payload, "model"))
         self._take_input(payload)
         self.w.extras(payload, _RUN)
 
     def begin_again(self) -> None:
         self._others.clear()
-        self._keys.clear()
+        self._came.clear()
         self._turns.clear()
         self._chunk = None
         super().begin_again()
@@ -147,29 +140,38 @@ class AGUI(Dialect):
     def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")
         for _, message in self.w.objects("input", given.get("messages") if isinstance(given, dict) else None):
-            self._given.add(_key(message.get("id")))
+            self._given.add(key_of(message.get("id")))
 
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
         self.end_seen = True
+        self.w.message(model=said(payload, "model"))
         self._usage(payload)
-        self._outcome(payload.get("outcome"))
+        self._outcome(payload)
         self.w.extras(payload, _RUN)
         self.tell_error(payload)
 
-    def _outcome(self, outcome: Any) -> None:
-        """The body has an outcome, if only `null`, where the run has finished."""
-        w = self.w
-        if not isinstance(outcome, dict):
-            w.finish(0, outcome, "stop" if is_blank(outcome) else None)
+    def _outcome(self, payload: dict[str, Any]) -> None:
+        """
+        The body has an outcome, if only `null`, where the run has finished. A finish reason says more than success.
+        """
+        w, outcome, reason = self.w, payload.get("outcome"), said(payload, "finishReason")
+        facts = outcome if isinstance(outcome, dict) else {}
+        pending = facts.get("pendingToolCallIds") or facts.get("pending_tool_call_ids")
+        if is_real(reason) and not pending and (is_blank(outcome) or facts.get("type") == "success"):
+            w.finish(0, reason)
+        elif isinstance(outcome, dict):
+            w.finish(0, facts.get("type"), "tool_calls" if pending else None)
         else:
-            w.finish(0, outcome.get("type"), "tool_calls" if outcome.get("pendingToolCallIds") else None)
+            w.finish(0, outcome, "stop" if is_blank(outcome) else None)
         w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
         self._usage(payload)
-        self.w.error(read_error({key: payload.get(key) for key in ("message", "code")}, raw=payload))
+        error = payload.get("error")
+        told = {key: payload[key] for key in ("message", "code") if not is_blank(payload.get(key))}
+        self.w.error(read_error({**(error if isinstance(error, dict) else {"message": error}), **told}, raw=payload))
         self.w.extras(payload, _ERROR)
 
     def _usage(self, payload: dict[str, Any]) -> None:
@@ -186,20 +188,20 @@ class AGUI(Dialect):
     def _text_start(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
         if role and role != "assistant":
-            self._others[_key(payload.get("messageId"))] = (payload, [])
+            self._others[key_of(payload.get("messageId"))] = (payload, [])
         else:
             self._start("text", payload)
 
     def _text_content(self, payload: dict[str, Any], frame: Frame) -> None:
-        other = self._others.get(_key(payload.get("messageId")))
+        other = self._others.get(key_of(payload.get("messageId")))
         if other is None:
-            self._piece("text", payload)
+            self._piece("text", without_totals(payload))
         elif isinstance(payload.get("delta"), str):
             other[1].append(payload["delta"])
 
     def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
         self._close("text", payload)
-        self._end_other(_key(payload.get("messageId")))
+        self._end_other(key_of(payload.get("messageId")))
 
     def _end_other(self, id_: str) -> None:
         """What a user, a developer or the system says is no answer: it is carried whole."""
@@ -209,7 +211,7 @@ class AGUI(Dialect):
 
     def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
-        id_ = _key(payload.get("messageId"))
+        id_ = key_of(payload.get("messageId"))
         if id_ in self._others or (role and role != "assistant"):
             self._others.setdefault(id_, (payload, []))
             self._text_content(payload, frame)
@@ -217,15 +219,18 @@ class AGUI(Dialect):
             self._chunk_of("text", payload, "messageId")
 
     def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._start("reasoning", payload)
 
     def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._piece("reasoning", payload)
 
     def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
         self._close("reasoning", payload)
 
     def _reasoning_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._has_reasoned = True
         self._chunk_of("reasoning", payload, "messageId")
 
     def _span(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -237,7 +242,7 @@ class AGUI(Dialect):
         w = self.w
         id_, value = payload.get("entityId"), payload.get("encryptedValue")
         kinds: tuple[Kind, ...] = ("tool_call",) if payload.get("subtype") == "tool-call" else ("reasoning", "text")
-        slots = [w.slot(0, (kind, _key(id_))) for kind in kinds]
+        slots = [w.slot(0, (kind, key_of(id_))) for kind in kinds]
         slot = next((slot for slot in slots if slot is not None), None)
         if slot is None and kinds == ("tool_call",):
             w.unknown("REASONING_ENCRYPTED_VALUE", payload)
@@ -253,30 +258,44 @@ class AGUI(Dialect):
         self._start("tool_call", payload)
 
     def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._piece("tool_call", payload)
+        self._piece("tool_call", without_totals(payload))
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        """The arguments are complete; the tool has not run yet."""
-        self._close("tool_call", payload)
+        """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
+        id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
+        slot = self.w.slot(0, ("tool_call", key_of(id_)))
+        if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
+            payload = {**_without(payload, "input"), "delta": json_text(given, frame.data, "input")}
+        self._close("tool_call", _without(payload, "result"))
+        if not is_blank(result):
+            self._add_result(id_, result, {})
 
     def _call_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         self._chunk_of("tool_call", payload, "toolCallId")
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._add_result(payload.get("toolCallId"), payload.get("content"), _rest(payload, _RESULT))
+        failed = {"is_error": True} if payload.get("isError") is True else {}
+        self._add_result(payload.get("toolCallId"), payload.get("content"), {**_rest(payload, _RESULT), **failed})
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
-        """A result stands after its call. One that is stated again replaces."""
+        """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
         w = self.w
         fields = {**extra, "content": content}
-        slot = w.slot(0, ("result", _key(id_)))
+        slot = self._result_of(id_)
         if slot is not None:
             w.update(slot, extra=fields)
             return
-        call = w.slot(0, ("tool_call", _key(id_)))
-        name = call.name if call is not None else None
-        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields))
-        self._keys.add(("result", _key(id_)))
+        call = w.slot(0, ("tool_call", key_of(id_)))
+        name, number = (call.name, call.index) if call is not None else (None, None)
+        key = ("result", key_of(id_))
+        slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, number=number, extra=fields)
+        w.stop(slot)
+        self._came.add(key, slot)
+
+    def _result_of(self, id_: Any) -> Slot | None:
+        """The result that came for the last call of that id. One that came before any call is that call's, too."""
+        call, slot = (self.w.slot(0, (kind, key_of(id_))) for kind in ("tool_call", "result"))
+        return slot if slot is None or slot.number is None or (call and slot.number == call.index) else None
 
     # Parts by their ids
 
@@ -290,23 +309,27 @@ class AGUI(Dialect):
         is_call = kind == "tool_call"
         id_ = payload.get("toolCallId" if is_call else "messageId")
         name = payload.get("toolCallName")
-        key = (kind, _key(id_))
+        key = (kind, key_of(id_))
         before = w.slot(0, key)
         if before is not None and before.open:
             if not before.has_text and (not is_call or before.name in (None, name)):
                 return before
             w.stop(before)
-        self._keys.add(key)
         known = _CALL if is_call else _TEXT
         rest = {name: value for name, value in payload.items() if name not in known}
         tool_type = "function" if is_call else None
-        return w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+        slot = w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+        self._came.add(key, slot)
+        return slot
 
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
-        """More of a part. One that was never opened is opened, and so is a text that has ended; a call goes on."""
+        """
+        More of a part. One that was never opened is opened, and so is a text that has ended. A call goes on, unless the
+        id is that of a call that has its result already.
+        """
         is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
-        if slot is None or not (slot.open or is_call):
+        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
+        if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
             slot = self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
@@ -317,10 +340,12 @@ class AGUI(Dialect):
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
         is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, _key(payload.get("toolCallId" if is_call else "messageId"))))
+        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
         if slot is not None:
             if slot.open:
                 self._piece(kind, payload)
+            else:
+                self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
@@ -351,7 +376,7 @@ class AGUI(Dialect):
     def _messages(self, payload: dict[str, Any], frame: Frame) -> None:
         """
         All messages of the conversation. Those since the user's last one, but for what the run was given, are this
-        run's: they replace what came before, part by part if all of it is in them.
+        run's: they replace what came before.
         """
         w = self.w
         w.extras(payload, _ENVELOPE | {"messages"})
@@ -361,33 +386,26 @@ class AGUI(Dialect):
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
         if "messages" in payload:
             w.extra(("messages",), kept if isinstance(messages, list) else messages)
-        if not turn:
-            return
-        if not self._keys <= {key for message in turn for key in _keys_of(message)} or self._has_moved(turn):
-            w.reset(0, "replay")
+        if turn:
+            self._came.compare(turn)
             w.message(id=self._run)
-            self._keys.clear()
         for message in turn:
             _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
-
-    def _has_moved(self, turn: list[dict[str, Any]]) -> bool:
-        """True if a text that came is not under its id any more, and there is one under an id that never came."""
-        stated = {key for message in turn for key in _texts_of(message)}
-        slots = [self.w.slot(0, key) for key in self._keys - stated if key[0] in ("text", "reasoning")]
-        return not stated <= self._keys and any(slot is not None and slot.has_text for slot in slots)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
         users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
         begin = users[-1] + 1 if users else 0
-        given = [message for message in messages[begin:] if _key(message.get("id")) in self._given]
+        # A run that goes on with the results of the client's tools begins behind them: they stand before all that came.
+        first = self._came.place_in(messages[begin:])
+        results = [place for place in range(begin, begin + (first or 0)) if messages[place].get("role") == "tool"]
+        begin = results[-1] + 1 if results else begin
+        given = [message for message in messages[begin:] if key_of(message.get("id")) in self._given]
         return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
 
     def _assistant_message(self, message: dict[str, Any]) -> None:
         w = self.w
-        content = message.get("content")
-        if isinstance(content, str) and content:
-            self._state("text", message, TextPart(text=content), _ASSISTANT)
+        self._state("text", message, _ASSISTANT)
         for _, call in w.objects("tool_call", message.get("toolCalls")):
             function = call.get("function")
             function = function if isinstance(function, dict) else {}
@@ -397,25 +415,31 @@ class AGUI(Dialect):
                 "parentMessageId": message.get("id"),
                 **_rest(call, _ENTRY),
             }
-            slot = w.slot(0, ("tool_call", _key(call.get("id")))) or self._open("tool_call", start)
+            slot = self._came.next(("tool_call", key_of(call.get("id"))))
+            if slot is None:
+                slot = self._open("tool_call", start)
+            else:
+                parent = {"parentMessageId": message.get("id")} if self._came.is_renamed else {}
+                w.update(slot, extra={**parent, **_rest(call, _ENTRY)})
             w.restate_call(slot, json_text(function.get("arguments")))
             w.stop(slot)
 
     def _reasoning_message(self, message: dict[str, Any]) -> None:
-        content = message.get("content")
-        if isinstance(content, str) and content:
-            self._state("reasoning", message, ReasoningPart(text=content), _REASONING)
+        self._state("reasoning", message, _REASONING)
 
-    def _state(
-        self, kind: Kind, message: dict[str, Any], part: TextPart | ReasoningPart, known: frozenset[str]
-    ) -> None:
-        """The text of a message as it stands: what was gathered gives way to it."""
-        slot = self.w.slot(0, (kind, _key(message.get("id"))))
+    def _state(self, kind: Kind, message: dict[str, Any], known: frozenset[str]) -> None:
+        """The text of a message as it stands, if it has one: what was gathered gives way to it."""
+        content = message.get("content")
+        if not isinstance(content, str) or not content:
+            return
+        slot = self._came.next((kind, key_of(message.get("id"))))
         if slot is None:
             slot = self._open(kind, {"messageId": message.get("id")})
-            self.w.delta(slot, part.text)
+            self.w.delta(slot, content)
         else:
-            self.w.replace(slot, part)
+            self.w.restate_text(slot, content)
+            if self._came.is_renamed:
+                self.w.update(slot, id=word(message.get("id"), default="") or None)
         rest = _rest(message, known)
         if kind == "reasoning" and message.get("encryptedValue"):
             rest["encrypted"] = message["encryptedValue"]
@@ -430,6 +454,14 @@ class AGUI(Dialect):
     def _other_message(self, message: dict[str, Any]) -> None:
         """What is no part of an answer is in the snapshot, which is kept."""
 
+    def _step_finished(self, payload: dict[str, Any], frame: Frame) -> None:
+        """TanStack AI tells what a model thinks in steps, at first there alone and later once more."""
+        if self._has_reasoned or not isinstance(payload.get("delta"), str):
+            self._carry(payload, frame)
+            return
+        thought = {"messageId": payload.get("stepId"), **_without(without_totals(payload), "stepId", "signature")}
+        self.w.update(self._piece("reasoning", thought), signature=payload.get("signature"))
+
     def _carry(self, payload: dict[str, Any], frame: Frame) -> None:
         value = {name: value for name, value in payload.items() if name not in _TRANSPORT}
         self.w.extra((_CARRIED[payload["type"]], "-"), value)
@@ -442,7 +474,7 @@ class AGUI(Dialect):
         self.restated(payload["messages"])
         w.whole()
         self.end_seen = True
-        w.message(id=payload.get("runId"))
+        w.message(id=payload.get("runId"), model=said(payload, "model"))
         self._take_input(payload)
         w.extras(payload, _RUN | {"messages"})
         self._usage(payload)
@@ -453,91 +485,10 @@ class AGUI(Dialect):
             w.extra(("messages",), history)
         for message in messages:
             if not isinstance(message, dict) or message in turn:
-                whole = _WHOLE.get(word(message.get("role"))) if isinstance(message, dict) else None
-                whole(self, message) if whole is not None else w.unknown("message", message)
+                write_whole(w, message)
         if "outcome" in payload:
-            self._outcome(payload["outcome"])
+            self._outcome(payload)
         self.tell_error(payload)
-
-    def _whole_text(self, kind: Kind, message: dict[str, Any]) -> None:
-        w = self.w
-        id_, content = message.get("id"), message.get("content")
-        known = {"role", *_words(message, "id", "content")}
-        extra = {name: value for name, value in message.items() if name not in known}
-        if "content" not in message:
-            extra["$absent"] = ["content"]
-        if kind == "reasoning" and _words(message, "encryptedValue"):
-            extra["encrypted"] = extra.pop("encryptedValue")
-        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=extra)
-        w.delta(slot, content)
-        w.stop(slot)
-
-    def _whole_reasoning(self, message: dict[str, Any]) -> None:
-        self._whole_text("reasoning", message)
-
-    def _whole_assistant(self, message: dict[str, Any]) -> None:
-        """The text, if only an empty one, and the calls that stand in the same message."""
-        w = self.w
-        calls = message.get("toolCalls")
-        if isinstance(calls, list) and calls and all(isinstance(call, dict) for call in calls):
-            message = {name: value for name, value in message.items() if name != "toolCalls"}
-        else:
-            calls = []
-        self._whole_text("text", message)
-        for call in calls:
-            given = call.get("function")
-            function = given if isinstance(given, dict) else {}
-            extra = {name: value for name, value in call.items() if name not in {"function", *_words(call, "id")}}
-            known = _words(function, "name", "arguments")
-            inner = {name: value for name, value in function.items() if name not in known}
-            if inner or ("function" in call and given is not function):
-                extra["function"] = inner or given
-            absent = [name for name in ("type", "function") if name not in call]
-            absent += [name for name in ("arguments",) if name not in function]
-            extra |= {"$form": "inner", **({"$absent": absent} if absent else {})}
-            id_ = call.get("id")
-            key = ("tool_call", _key(id_))
-            slot = w.start(
-                0, "tool_call", key=key, id=id_, name=function.get("name"), tool_type="function", extra=extra
-            )
-            w.delta(slot, function.get("arguments"))
-            w.stop(slot)
-
-    def _whole_tool(self, message: dict[str, Any]) -> None:
-        w = self.w
-        id_ = message.get("toolCallId")
-        known = {"role", "id", "content", *_words(message, "toolCallId")}
-        extra = {name: value for name, value in message.items() if name not in known}
-        if "id" in message:
-            extra["messageId"] = message["id"]
-        if "content" not in message:
-            extra["$absent"] = ["content"]
-        call = w.slot(0, ("tool_call", _key(id_)))
-        extra |= {"content": message.get("content"), "is_error": bool(message.get("error"))}
-        name = call.name if call is not None else None
-        w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=extra))
-
-
-def _respelled(holder: dict[str, Any]) -> dict[str, Any]:
-    """*holder* in the protocol's spelling: servers in Python write the names of their attributes."""
-    messages = holder.get("messages")
-    if isinstance(messages, list) and any(isinstance(item, dict) and item.keys() & _SNAKE for item in messages):
-        messages = [_respelled(item) if isinstance(item, dict) else item for item in messages]
-        holder = {**holder, "messages": messages}
-    if holder.keys().isdisjoint(_SNAKE):
-        return holder
-    spelled: dict[str, Any] = {}
-    for name, value in holder.items():
-        name = _SNAKE.get(name, name)
-        # Where both spellings are there, the one that says something counts.
-        if name not in spelled or not is_blank(value):
-            spelled[name] = value
-    return spelled
-
-
-def _key(id_: Any) -> str:
-    """What an id is known by, whatever it is."""
-    return id_ if isinstance(id_, str) else _json.encode(id_)
 
 
 def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -547,24 +498,8 @@ def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if name not in known and value is not None}
 
 
-def _words(holder: Mapping[str, Any], *names: str) -> list[str]:
-    """Those of the fields *names* that hold text."""
-    return [name for name in names if isinstance(holder.get(name), str) and holder[name]]
-
-
-def _keys_of(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """The keys of the parts that a message of a snapshot may state."""
-    calls = message.get("toolCalls")
-    ids = [_key(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    own = _key(message.get("id"))
-    result = _key(message.get("toolCallId"))
-    return [("text", own), ("reasoning", own), ("result", result), *(("tool_call", id_) for id_ in ids)]
-
-
-def _texts_of(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """The key of the text that a message of a snapshot states, if it states one."""
-    kind = {"assistant": "text", "reasoning": "reasoning"}.get(word(message.get("role")))
-    return [(kind, _key(message.get("id")))] if kind is not None and _words(message, "content") else []
+def _without(payload: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in payload.items() if name not in names}
 
 
 def _run_usage(raw: dict[str, Any]) -> Usage:
@@ -574,16 +509,21 @@ def _run_usage(raw: dict[str, Any]) -> Usage:
 
 
 def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "inputTokens"), count(raw, "outputTokens")
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=output,
-        total_tokens=total(count(raw, "totalTokens"), prompt, output),
-        cached_input_tokens=count(raw, "cachedInputTokens"),
-        cache_write_input_tokens=count(raw, "cacheWriteInputTokens"),
-        reasoning_tokens=count(raw, "reasoningTokens"),
-    )
+    prompt, output, whole, cached, written, reasoning = _counts(raw)
+    if "promptTokensDetails" in raw or "completionTokensDetails" in raw:
+        cached = count(raw, "promptTokensDetails.cachedTokens") if cached is None else cached
+        reasoning = count(raw, "completionTokensDetails.reasoningTokens") if reasoning is None else reasoning
+    return Usage(prompt, output, total(whole, prompt, output), cached, written, reasoning)
 
+
+_counts = Counts(
+    ("inputTokens", "input_tokens", "promptTokens"),
+    ("outputTokens", "output_tokens", "completionTokens"),
+    ("totalTokens", "total_tokens"),
+    ("cachedInputTokens", "cached_input_tokens"),
+    ("cacheWriteInputTokens", "cache_write_input_tokens"),
+    ("reasoningTokens", "reasoning_tokens"),
+)
 
 # What a part is made of in each kind of message, and in a call.
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
@@ -592,12 +532,6 @@ _TOOL = frozenset({"id", "role", "content", "toolCallId", "error"})
 # Events that are errors, that tell the one beside themselves, or whose errors are a tool's.
 _OWN_ERRORS = frozenset({"RUN_ERROR", "RUN_FINISHED", "TOOL_CALL_RESULT"})
 _ENTRY = frozenset({"id", "type", "function"})
-
-_WHOLE: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
-    "assistant": AGUI._whole_assistant,
-    "reasoning": AGUI._whole_reasoning,
-    "tool": AGUI._whole_tool,
-}
 
 _MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
     "assistant": AGUI._assistant_message,
@@ -633,6 +567,7 @@ HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
     "THINKING_TEXT_MESSAGE_END": AGUI._reasoning_end,
     "MESSAGES_SNAPSHOT": AGUI._messages,
     **dict.fromkeys(_CARRIED, AGUI._carry),
+    "STEP_FINISHED": AGUI._step_finished,
 }
 
 AGUI.payloads = tuple(HANDLERS)

@@ -11,7 +11,6 @@ Manual: docs/dialects/gemini.md. Reference: ai.google.dev/api/generate-content, 
 
 from __future__ import annotations
 
-import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +18,7 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
+from chunkfold.dialects._gemini_names import SNAKE, both, field, snake
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._path_values import StreamedCalls
 from chunkfold.dialects._usage import Counts, total
@@ -28,46 +28,29 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.dialects._path_values import PathValues
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def _both(*names: str) -> frozenset[str]:
-    """The names in both spellings."""
-    return frozenset((*names, *map(_snake, names)))
-
-
-_TOP = _both(
+_TOP = both(
     "candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId", "createTime", "error"
 )  # fmt: skip
 _WRAPPER = frozenset({"response", "error"})
-_CANDIDATE = _both("index", "content", "finishReason", "citationMetadata", "groundingMetadata", "logprobsResult")
+_CANDIDATE = both("index", "content", "finishReason", "citationMetadata", "groundingMetadata", "logprobsResult")
 _USUAL = frozenset({"index", "content"})
 _CONTENT = frozenset({"parts"})
 _PLAIN = frozenset({"text", "thought"})
-_CALL = _both("name", "id", "args", "partialArgs", "willContinue")
-_PIECE = _both("jsonPath", "stringValue", "numberValue", "boolValue", "nullValue", "willContinue")
-_TOOL_CALL = _both("id", "args", "toolType")
+_CALL = both("name", "id", "args", "partialArgs", "willContinue")
+_TOOL_CALL = both("id", "args", "toolType")
 _RESPONSE = frozenset({"id", "response"})
-_MEDIA = _both("mimeType", "data", "fileUri")
-_CITATIONS = _both("citations", "citationSources")
-_TOP_TOKENS = _both("topCandidates")
-_TOKENS = _both("chosenCandidates", "topCandidates")
+_MEDIA = both("mimeType", "data", "fileUri")
+_CITATIONS = both("citations", "citationSources")
+_TOP_TOKENS = both("topCandidates")
+_TOKENS = both("chosenCandidates", "topCandidates")
 # Facts that may be spelled in snake case.
 _FACTS = frozenset({"usage_metadata", "model_version", "response_id", "create_time"})
-
-
-def _field(mapping: Mapping[str, Any], name: str) -> Any:
-    """The field of that name, in either spelling."""
-    value = mapping.get(name)
-    return mapping.get(_SNAKE[name]) if value is None else value
 
 
 class Gemini(Dialect):
@@ -93,9 +76,9 @@ class Gemini(Dialect):
             if not isinstance(first, dict) or not isinstance(first.get("content") or {}, dict):
                 return NO
             return CERTAIN if first.keys() & {"content", "finishReason", "finish_reason"} else LIKELY
-        if isinstance(_field(payload, "promptFeedback"), dict):
+        if isinstance(field(payload, "promptFeedback"), dict):
             return CERTAIN
-        usage = _field(payload, "usageMetadata")
+        usage = field(payload, "usageMetadata")
         return LIKELY if isinstance(usage, dict) and gemini_usage(usage).input_tokens is not None else NO
 
     def __init__(self, writer: Writer) -> None:
@@ -148,10 +131,10 @@ class Gemini(Dialect):
     def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
         w, root = self.w, self._root
         if len(payload) != 1 or "error" not in payload:
-            created = _field(payload, "createTime")
+            created = field(payload, "createTime")
             # Only Vertex AI says when.
             vendor = "vertexai" if created else None
-            id_, model = _field(payload, "responseId"), _field(payload, "modelVersion")
+            id_, model = field(payload, "responseId"), field(payload, "modelVersion")
             w.message(id=id_, model=model, created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)
@@ -166,7 +149,7 @@ class Gemini(Dialect):
                 self._candidate(place, candidate, frame, *root, "candidates", place)
             elif candidate is not None:
                 w.unknown("candidate", candidate)
-        feedback, usage = _field(payload, "promptFeedback"), _field(payload, "usageMetadata")
+        feedback, usage = field(payload, "promptFeedback"), field(payload, "usageMetadata")
         if feedback is not None:
             self._prompt_feedback("promptFeedback" if "promptFeedback" in payload else "prompt_feedback", feedback)
         if usage is not None:
@@ -183,11 +166,11 @@ class Gemini(Dialect):
         if self._begun:
             return
         for name, fact in (("responseId", "id"), ("modelVersion", "model"), ("createTime", "created")):
-            if _field(payload, name) and not w.knows(fact):
-                w.extra((*root, name if name in payload else _SNAKE[name]), _field(payload, name))
+            if field(payload, name) and not w.knows(fact):
+                w.extra((*root, name if name in payload else SNAKE[name]), field(payload, name))
         candidates = payload.get("candidates")
         self._is_whole = isinstance(candidates, list) and any(
-            isinstance(candidate, dict) and _field(candidate, "finishReason") for candidate in candidates
+            isinstance(candidate, dict) and field(candidate, "finishReason") for candidate in candidates
         )
 
     def catch_up(self, totals: dict[str, Any]) -> None:
@@ -211,7 +194,7 @@ class Gemini(Dialect):
         elif content:
             self._unknown(index, "content", content)
         for name, handler in METADATA.items() if not candidate.keys() <= _USUAL else ():
-            for key in (name, _SNAKE[name]):
+            for key in (name, SNAKE[name]):
                 if candidate.get(key):
                     handler(self, index, candidate[key], (*at, key))
                 elif candidate.get(key) is not None:
@@ -302,7 +285,7 @@ class Gemini(Dialect):
         w = self.w
         args_key = "args" if call.get("args") or is_blank(call.get("arguments")) else "arguments"
         name, id_, args = call.get("name"), call.get("id"), call.get(args_key)
-        pieces, goes_on = _field(call, "partialArgs"), _field(call, "willContinue")
+        pieces, goes_on = field(call, "partialArgs"), field(call, "willContinue")
         known = _CALL if args_key == "args" else _CALL | {args_key}
         inner = {key: value for key, value in call.items() if key not in known or is_blank(value) or value is False}
         rest = _described(about, str(path[-1]), inner)
@@ -330,33 +313,9 @@ class Gemini(Dialect):
         key = "partialArgs" if "partialArgs" in call else "partial_args"
         for place, piece in enumerate(pieces if isinstance(pieces, list) else [pieces]):
             if piece:
-                w.delta(streamed.slot, self._piece(streamed, piece, frame, *path, key, place))
+                w.delta(streamed.slot, self._streamed.take(streamed, piece, frame, *path, key, place))
         if not goes_on:
             self._streamed.complete(choice)
-
-    def _piece(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
-        """The argument text that a value with its JSON path adds."""
-        steps = call.steps(_field(piece, "jsonPath")) if isinstance(piece, dict) else None
-        if steps:
-            rest = {key: value for key, value in piece.items() if key not in _PIECE and not is_blank(value)}
-            text, number, flag = (_field(piece, name) for name in ("stringValue", "numberValue", "boolValue"))
-            said = None
-            if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag) and not rest)):
-                said = call.add(steps, _json.encode(text)[1:-1], is_text=True)
-            elif type(number) in (int, float):
-                said = call.add(steps, json_text(number, frame.data, *path, "numberValue"))
-            elif isinstance(flag, bool):
-                said = call.add(steps, "true" if flag else "false")
-            elif not rest and ("nullValue" in piece or piece.get("null_value") is not None):
-                said = call.add(steps, "null")
-            elif not rest and is_blank(text) and is_blank(number) and is_blank(flag):
-                said = ""
-            if said is not None:
-                self.w.update(call.slot, extra=rest)
-                return said
-        call.is_readable = False
-        self._unknown(call.slot.choice, "partialArgs", piece)
-        return ""
 
     def _code(self, choice: int, code: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """Code that the server runs: the arguments are the whole object."""
@@ -370,7 +329,7 @@ class Gemini(Dialect):
             return
         text = json_text(call.get("args"), frame.data, *path, "args")
         rest = _described(about, str(path[-1]), _rest(call, _TOOL_CALL))
-        self._server_call(choice, call.get("id"), _field(call, "toolType"), rest, text, path[-1])
+        self._server_call(choice, call.get("id"), field(call, "toolType"), rest, text, path[-1])
 
     def _server_call(
         self, choice: int, id: Any, name: Any, extra: dict[str, Any], arguments: str, part_name: str | int
@@ -390,7 +349,7 @@ class Gemini(Dialect):
     def _tool_result(self, choice: int, result: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """`toolResponse` of one of the server's tools; `functionResponse` where the server called the function."""
         inner = result if isinstance(result, dict) else {"response": result}
-        name = inner.get("name") or _field(inner, "toolType")
+        name = inner.get("name") or field(inner, "toolType")
         named = {key for key in ("name", "toolType", "tool_type") if inner.get(key) == name and name}
         rest = _described(about, str(path[-1]), _rest(inner, _RESPONSE | set(sorted(named)[:1])))
         extra = {**rest, "content": inner.get("response"), "type": path[-1]}
@@ -403,7 +362,7 @@ class Gemini(Dialect):
             self._unknown(choice, str(path[-1]), _as_sent(about, **{str(path[-1]): media}))
             return
         w = self.w
-        media_type, url = _field(media, "mimeType"), _field(media, "fileUri")
+        media_type, url = field(media, "mimeType"), field(media, "fileUri")
         inner = _rest(media, _MEDIA)
         inner |= {key: value for key, value in media.items() if key in _MEDIA and not isinstance(value, str)}
         rest = _described(about, str(path[-1]), inner)
@@ -428,7 +387,12 @@ class Gemini(Dialect):
     # Beside the parts
 
     def _finish(self, choice: int, reason: Any, at: tuple[str | int, ...]) -> None:
-        """Old servers and some proxies say STOP on every payload: the last word stands, and reading goes on."""
+        """
+        Old servers and some proxies say STOP on every payload: the last word stands, and reading goes on. The zero of
+        the enumeration, which some encoders write out, is the last word only if there was no other.
+        """
+        if reason == "FINISH_REASON_UNSPECIFIED" and choice in self._reasons:
+            return
         if at[-1] != "finishReason" or not is_real(reason):
             self.w.extra(at, None if is_real(reason) else reason)
         if type(reason) is int:
@@ -446,7 +410,7 @@ class Gemini(Dialect):
         if not isinstance(feedback, dict) or not feedback:
             w.extra(at, feedback)
             return
-        reason = _field(feedback, "blockReason")
+        reason = field(feedback, "blockReason")
         if reason and type(reason) in (str, int) and reason != "BLOCK_REASON_UNSPECIFIED":
             w.finish(0, reason if isinstance(reason, str) else _json.encode(reason), "content_filter")
         w.extras(feedback, frozenset(), *at)
@@ -489,18 +453,18 @@ class Gemini(Dialect):
         if not isinstance(metadata, dict):
             w.extra(at, metadata)
             return
-        chunks = _field(metadata, "groundingChunks")
+        chunks = field(metadata, "groundingChunks")
         w.annotations(choice, None, chunks if isinstance(chunks, list) else [])
         w.extras(metadata, frozenset(), *at)
 
     def _logprobs(self, choice: int, result: Any, at: tuple[str | int, ...]) -> None:
         """The tokens that were chosen, each with its rivals, which the server has in a list beside."""
         w = self.w
-        chosen = _field(result, "chosenCandidates") if isinstance(result, dict) else None
+        chosen = field(result, "chosenCandidates") if isinstance(result, dict) else None
         if not isinstance(chosen, list):
             w.extra(at, result)
             return
-        top = _field(result, "topCandidates")
+        top = field(result, "topCandidates")
         items = []
         for token, rivals in zip_longest(chosen, top if isinstance(top, list) else ()):
             item = dict(token) if isinstance(token, dict) else {"value": token}
@@ -583,7 +547,7 @@ def gemini_usage(raw: dict[str, Any]) -> Usage:
 
 _counts = Counts(
     *(
-        (name, _snake(name))
+        (name, snake(name))
         for name in (
             "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
             "totalTokenCount", "cachedContentTokenCount",
@@ -607,19 +571,10 @@ _NAMED: dict[str, Callable[..., None]] = {
     "inlineData": Gemini._media,
     "fileData": Gemini._media,
 }
-_SNAKE_PARTS = frozenset(_snake(name) for name in _NAMED)
-PARTS = {**_NAMED, **{_snake(name): handler for name, handler in _NAMED.items()}}
+_SNAKE_PARTS = frozenset(snake(name) for name in _NAMED)
+PARTS = {**_NAMED, **{snake(name): handler for name, handler in _NAMED.items()}}
 _PART = frozenset({*PARTS, "text", "thought"})
 _SIGNATURE = frozenset({"thoughtSignature", "thought_signature"})
-
-_SNAKE = {
-    name: _snake(name)
-    for name in (
-        *METADATA, "promptFeedback", "blockReason", "usageMetadata", "modelVersion", "responseId", "createTime",
-        "groundingChunks", "chosenCandidates", "topCandidates", "partialArgs", "willContinue", "jsonPath",
-        "stringValue", "numberValue", "boolValue", "mimeType", "fileUri", "toolType",
-    )
-}  # fmt: skip
 
 Gemini.payloads = ("candidates", "promptFeedback", "usageMetadata", "error", "text", *_NAMED, *METADATA)
 DIALECT = Gemini

@@ -18,6 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._sdk_parts import NAMES, chunk_of, model_of, sdk_usage, usage_of
 from chunkfold.dialects._words import is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
@@ -37,7 +38,7 @@ _TYPE = frozenset({"type"})
 _PIECE = frozenset({"type", "id", "delta"})
 _INNER = ("text", "textDelta")
 _CALL = frozenset({"type", "toolCallId", "toolName", "input", "inputTextDelta", "errorText", "providerExecuted"})
-_RESULT = frozenset({"type", "toolCallId", "output", "errorText", "providerExecuted", "dynamic"})
+_RESULT = frozenset({"type", "toolCallId", "toolName", "output", "errorText", "providerExecuted", "dynamic"})
 _FILE = frozenset({"type", "url", "mediaType"})
 _START = frozenset({"type", "messageId", "messageMetadata"})
 _FINISH = frozenset({"type", "finishReason", "messageMetadata"})
@@ -83,6 +84,11 @@ class VercelUI(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type")
+        if isinstance(kind, str) and kind in NAMES:
+            payload, given = chunk_of(payload), payload
+            # Argument text that is under the name of another delta is still compared with the input at the end.
+            self.w.singular = self.w.singular or payload is not given
+            kind = payload["type"]
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind != "start":
             self.w.message()
@@ -129,6 +135,7 @@ class VercelUI(Dialect):
         self.w.extra(("steps", "-"), {"at": self._step, **rest} if rest else self._step)
 
     def _finish_step(self, payload: dict[str, Any], frame: Frame) -> None:
+        self.w.message(model=model_of(payload))
         self.w.extras(payload, _TYPE)
 
     def _reset_step(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -153,6 +160,7 @@ class VercelUI(Dialect):
     def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
         self._finish_reason(payload)
+        self.w.usage(usage_of(payload), sdk_usage)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
         self._error_beside({name: payload[name] for name in _ERROR if not is_blank(payload.get(name))})
@@ -228,13 +236,19 @@ class VercelUI(Dialect):
     # Tools
 
     def _call(self, payload: dict[str, Any]) -> Slot:
-        """The call that the payload is about. An id that is new opens it, whatever the payload is."""
+        """
+        The call that the payload is about. An id that is new opens it, whatever the payload is; and so does one that
+        another call had in a step before: some providers number the calls of each answer anew.
+        """
         w = self.w
         id_, name = payload.get("toolCallId"), payload.get("toolName")
         rest = _rest(payload, _CALL)
         if payload.get("providerExecuted") is False:
             rest = {**rest, "providerExecuted": False}
         slot = w.slot(0, ("call", _key(id_)))
+        if slot is not None and not slot.open and (slot.index < self._step or payload["type"] == "tool-input-start"):
+            self._inputs.pop(_key(id_), None)
+            slot = None
         if slot is None:
             kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
             rest = {**_others(payload, _CALL), **rest}
@@ -260,13 +274,20 @@ class VercelUI(Dialect):
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
             self.w.delta(slot, text)
 
+    def _input_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        slot = self.w.slot(0, ("call", _key(payload.get("toolCallId"))))
+        if slot is not None:
+            self.w.update(slot, extra=_rest(payload, _CALL))
+            self.w.stop(slot)
+
     def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
         self._state_input(payload, frame)
 
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
         """The input does not fit the tool: the call is there with its text, and the error is its result."""
         self._state_input(payload, frame)
-        self._result(payload, payload.get("errorText"), is_error=True)
+        result = {name: value for name, value in payload.items() if name != "input"}  # the call has it
+        self._result(result, payload.get("errorText"), is_error=True)
 
     def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
         """
@@ -275,8 +296,14 @@ class VercelUI(Dialect):
         slot = self._call(payload)
         given = payload.get("input")
         text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
-        if given is not None and given != text and given != _parsed(text):
-            self.w.restate_call(slot, json_text(given, frame.data, "input"))
+        is_other = given is not None and given != text and given != _parsed(text)
+        if is_other:
+            text = json_text(given, frame.data, "input")
+        if payload.get("providerExecuted") is True and slot.kind == "tool_call":
+            # xAI's provider says so only here.
+            self.w.give_to_server(slot, text)
+        elif is_other:
+            self.w.restate_call(slot, text)
         if isinstance(given, str):
             self.w.update(slot, extra={"$form": "string"})
         self.w.stop(slot)
@@ -296,11 +323,11 @@ class VercelUI(Dialect):
         w = self.w
         id_ = payload.get("toolCallId")
         fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
-        slot = w.slot(0, ("result", _key(id_)))
-        if slot is None:
-            call = w.slot(0, ("call", _key(id_)))
-            name = call.name if call is not None else payload.get("toolName")
-            slot = w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=fields)
+        call, key = w.slot(0, ("call", _key(id_))), ("result", _key(id_))
+        name, number = (call.name, call.index) if call is not None else (payload.get("toolName"), None)
+        slot = w.slot(0, key)
+        if slot is None or slot.number not in (None, number):
+            slot = w.start(0, "server_tool_result", key=key, id=id_, name=name, number=number, extra=fields)
         else:
             w.update(slot, extra={"preliminary": False, **fields})
         if not payload.get("preliminary"):
@@ -381,7 +408,7 @@ class VercelUI(Dialect):
         self.restated(payload["parts"])
         self.end_seen = True
         w.whole()
-        w.message(id=payload.get("id"), role=payload.get("role"))
+        w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())
         w.extras(payload, _WHOLE)
         if payload.get("id") and not isinstance(payload["id"], str):
@@ -403,6 +430,7 @@ class VercelUI(Dialect):
             else:
                 w.unknown(word(part.get("kind"), kind) if kind == "custom" else kind, part)
         self._finish_reason(payload)
+        w.usage(usage_of(payload), sdk_usage)
         if "abort" in payload:
             w.finish(0, None, "cancelled")
         self._error_beside(payload)
@@ -424,14 +452,20 @@ class VercelUI(Dialect):
         kind, id_ = part["type"], part.get("toolCallId")
         name = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
         is_over = part["state"] in _OVER or part.get("output") is not None or part.get("errorText") is not None
-        known = {"input", *(("output", "errorText") if is_over else ())}
+        # Input that does not fit the tool has a name of its own.
+        field = "rawInput" if "input" not in part and "rawInput" in part else "input"
+        known = {field, *(("output", "errorText") if is_over else ())}
         known |= {"toolCallId"} if isinstance(id_, str) and id_ else set()
         known |= {"toolName"} if isinstance(name, str) and name else set()
-        if not is_over or "input" in part:
-            given = part.get("input")
-            rest = _others(part, known if given is not None or "input" not in part else known - {"input"})
+        if not is_over or field in part:
+            given = part.get(field)
+            rest = _others(part, known if given is not None or field not in part else known - {field})
             if isinstance(given, str):
                 rest["$form"] = "string"
+            elif given and part["state"] == "input-streaming":
+                rest["$cut"] = True  # the SDK has closed what the model had not
+            if field != "input":
+                rest["$field"] = field
             slot = w.start(
                 0,
                 "server_tool_call" if part.get("providerExecuted") is True else "tool_call",
@@ -441,15 +475,15 @@ class VercelUI(Dialect):
                 tool_type="function",
                 extra=rest,
             )
-            w.delta(slot, json_text(given, frame.data, "parts", place, "input"))
+            w.delta(slot, json_text(given, frame.data, "parts", place, field))
             w.stop(slot)
         if is_over:
             failed = part.get("errorText") is not None or part["state"] in ("output-error", "output-denied")
-            field, other = ("errorText", "output") if failed else ("output", "errorText")
-            rest = {} if "input" in part else _others(part, known)
+            said, other = ("errorText", "output") if failed else ("output", "errorText")
+            rest = {} if field in part else _others(part, known)
             rest |= {other: part[other]} if other in part else {}
-            rest |= {"$absent": [field]} if field not in part else {}
-            rest |= {"content": part.get(field), "is_error": failed}
+            rest |= {"$absent": [said]} if said not in part else {}
+            rest |= {"content": part.get(said), "is_error": failed}
             w.stop(w.start(0, "server_tool_result", key=("result", _key(id_)), id=id_, name=name, extra=rest))
 
 
@@ -512,6 +546,7 @@ HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
     "reasoning-end": VercelUI._reasoning_end,
     "tool-input-start": VercelUI._input_start,
     "tool-input-delta": VercelUI._input_delta,
+    "tool-input-end": VercelUI._input_end,
     "tool-input-available": VercelUI._input_available,
     "tool-input-error": VercelUI._input_error,
     "tool-output-available": VercelUI._output_available,
@@ -530,5 +565,5 @@ HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
     "finish": VercelUI._finish,
 }
 
-VercelUI.payloads = (*HANDLERS, "data-*")
+VercelUI.payloads = (*(name for name in HANDLERS if name != "tool-input-end"), "data-*")
 DIALECT = VercelUI

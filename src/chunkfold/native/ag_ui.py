@@ -196,7 +196,7 @@ def _result(result: ToolResult, *, whole: bool) -> dict[str, Any]:
     fill(out, toolCallId=result.call_id)
     if result.content is not None or (whole and "content" not in result.extra.get("$absent", ())):
         out["content"] = copied(result.content)
-    if result.is_error:
+    if result.is_error and "isError" not in out:
         out.setdefault("error", "")
     return out
 

@@ -130,25 +130,33 @@ def _parts(response: Response) -> list[Any]:
 
 def _items(parts: tuple[Part, ...], *, whole: bool, cut: bool) -> Iterable[list[Any]]:
     """What each part is in the message: nothing for the result of a call that is in it."""
-    results: dict[str | None, list[ToolResult]] = {}
-    for part in parts:
-        if isinstance(part, ToolResult):
-            results.setdefault(part.call_id, []).append(part)
-    ids = {part.id for part in parts if isinstance(part, ToolCall)}
+    results = _results(parts)
+    owned = {id(result) for result in results.values()}
     for part in parts:
         if isinstance(part, (TextPart, ReasoningPart)):
             yield [_text(part, whole=whole, state="streaming" if cut and part is parts[-1] else "done")]
         elif isinstance(part, ToolCall):
-            found = results.get(part.id)
-            yield [_call(part, found.pop(0) if found else None)]
+            yield [_call(part, results.get(id(part)))]
         elif isinstance(part, ToolResult):
-            yield [] if part.call_id in ids else [_result(part)]
+            yield [] if id(part) in owned else [_result(part)]
         elif isinstance(part, (ImagePart, AudioPart, FilePart)):
             yield [_file(part)]
         elif isinstance(part, UnknownPart):
             yield [copied(part.payload)]
         else:
             yield []
+
+
+def _results(parts: tuple[Part, ...]) -> dict[int, ToolResult]:
+    """The results of the calls, each of the last call before it that has its id: ids may come again in a later step."""
+    found: dict[int, ToolResult] = {}
+    calls: dict[str | None, ToolCall] = {}
+    for part in parts:
+        if isinstance(part, ToolCall):
+            calls[part.id] = part
+        elif isinstance(part, ToolResult) and part.call_id in calls:
+            found.setdefault(id(calls[part.call_id]), part)
+    return found
 
 
 def _text(part: TextPart | ReasoningPart, *, whole: bool, state: str) -> dict[str, Any]:
@@ -177,7 +185,7 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
     if call.server_side:
         out["providerExecuted"] = True
     if call.raw_arguments:
-        out["input"] = call.raw_arguments if extra.get("$form") == "string" else _parsed(call)
+        out[extra.get("$field", "input")] = call.raw_arguments if extra.get("$form") == "string" else _parsed(call)
     elif result is not None and not is_form:
         out["input"] = {}
     if not is_form:
