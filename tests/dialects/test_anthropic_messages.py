@@ -31,3 +31,34 @@ def test_a_whole_message_behind_pieces_replaces_them():
 def test_pieces_behind_a_whole_message_begin_anew():
     response = folded(WHOLE, START, PIECE, {"type": "message_stop"})
     assert (response.text, response.ended) == ("Hal", "clean")
+
+
+def text_of(*deltas):
+    """The response to these deltas of one block of text."""
+    pieces = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", **delta}} for delta in deltas]
+    return folded(START, *pieces, {"type": "message_stop"})
+
+
+def test_what_a_delta_says_beside_its_own_is_kept_with_its_block():
+    response = text_of({"text": "a", "lang": "de"}, {"text": "b", "lang": "de"}, {"text": "c", "lang": "en", "x": None})
+    assert (response.text, response.parts[0].extra) == ("abc", {"lang": "en"})
+    assert response.to_native()["content"] == [{"type": "text", "lang": "en", "text": "abc"}]
+
+
+def test_a_delta_that_names_its_input_otherwise_does_not_lose_it():
+    delta = {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partialJson": "{}"}}
+    call = folded(START, CALL, delta, {"type": "message_stop"}).tool_calls[0]
+    assert call.extra == {"partialJson": "{}"}
+
+
+def test_a_start_that_comes_again_brings_further_fields():
+    again = {**CALL, "content_block": {**CALL["content_block"], "caller": {"type": "direct"}}}
+    response = folded(START, CALL, again, {"type": "message_stop"})
+    assert [call.extra for call in response.tool_calls] == [{"caller": {"type": "direct"}}]
+
+
+def test_thinking_that_is_signed_in_its_own_delta_keeps_the_signature():
+    deltas = [{"thinking": "h", "signature": ""}, {"thinking": "m", "signature": "c2ln"}]
+    pieces = [{"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", **d}} for d in deltas]
+    response = folded(START, *pieces, {"type": "message_stop"})
+    assert response.to_native()["content"] == [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]

@@ -17,7 +17,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import counted, is_blank, telling, word
+from chunkfold.dialects._words import counted, is_blank, is_empty, telling, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +32,9 @@ _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
+_COMPACTION = ("content", "encrypted_content")
+_NO_FIELDS: frozenset[str] = frozenset()
+_NO_DELTA = (None, _NO_FIELDS)
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
 _KINDS: dict[str, Kind] = {
@@ -147,8 +150,10 @@ class AnthropicMessages(Dialect):
             if slot is not None and slot.open:
                 self._stop(slot)
             slot = self._open(index, kind, block)
-        elif slot.kind in CALLS:
-            self.w.identify(slot, id=block.get("id"), name=block.get("name"))
+        else:
+            if slot.kind in CALLS:
+                self.w.identify(slot, id=block.get("id"), name=block.get("name"))
+            self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
         w = self.w
         if kind == "text":
             w.delta(slot, block.get("text"))
@@ -190,11 +195,25 @@ class AnthropicMessages(Dialect):
             # Some servers send an object.
             delta = {**delta, "partial_json": json_text(delta["partial_json"], frame.data, "delta", "partial_json")}
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
-        handler = DELTAS.get(kind) if isinstance(kind, str) else None
-        if handler is not None:
-            handler(self, self._index(payload), delta)  # type: ignore[arg-type]
-        else:
+        handler, own = DELTAS.get(kind, _NO_DELTA) if isinstance(kind, str) else _NO_DELTA
+        if handler is None:
             self.w.unknown(word(kind, default="content_block_delta"), payload)
+            return
+        index = self._index(payload)
+        handler(self, index, delta)  # type: ignore[arg-type]
+        if not delta.keys() <= own:  # type: ignore[union-attr]
+            slot = self.w.slot(0, index)
+            if slot is not None:
+                self._keep(slot, delta, own)  # type: ignore[arg-type]
+
+    def _keep(self, slot: Slot, holder: dict[str, Any], own: frozenset[str]) -> None:
+        """Keep with its block what a delta, or a start that came again, says beside its *own* fields."""
+        rest = {name: value for name, value in holder.items() if name not in own and name != "type"}
+        known = slot.extra or {}
+        told = {name: value for name, value in rest.items() if not is_empty(value) and known.get(name) != value}
+        if told:
+            slot.extra = {**known, **told}
+            self.w.update(slot, extra=told)
 
     def _index(self, payload: dict[str, Any]) -> Any:
         """Which block an event means: the one that was started last if it does not say."""
@@ -205,7 +224,11 @@ class AnthropicMessages(Dialect):
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
 
     def _thinking_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking") or delta.get("text"))
+        """Thinking, which gateways sign in the same breath."""
+        slot = self._slot(index, "reasoning", "thinking")
+        self.w.delta(slot, delta.get("thinking") or delta.get("text"))
+        if "signature" in delta:
+            self.w.update(slot, signature=delta["signature"])
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """A whole signature: it replaces. An empty one says that there is such a field."""
@@ -233,7 +256,7 @@ class AnthropicMessages(Dialect):
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
-        self.w.update(slot, extra={name: value for name, value in delta.items() if name != "type"})
+        self.w.update(slot, extra={name: delta[name] for name in _COMPACTION if name in delta})
 
     def _slot(self, index: Any, kind: Kind, block: str) -> Slot:
         """The block of that index and kind. One that was never started is opened by its first delta."""
@@ -337,13 +360,17 @@ HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] 
     "error": AnthropicMessages._error,
 }
 
-DELTAS: dict[str, Callable[[AnthropicMessages, Any, dict[str, Any]], None]] = {
-    "text_delta": AnthropicMessages._text_delta,
-    "thinking_delta": AnthropicMessages._thinking_delta,
-    "signature_delta": AnthropicMessages._signature_delta,
-    "citations_delta": AnthropicMessages._citations_delta,
-    "input_json_delta": AnthropicMessages._input_json_delta,
-    "compaction_delta": AnthropicMessages._compaction_delta,
+# How the deltas are taken, and which of their fields are. `estimated_tokens` is for a display.
+DELTAS: dict[str, tuple[Callable[[AnthropicMessages, Any, dict[str, Any]], None] | None, frozenset[str]]] = {
+    "text_delta": (AnthropicMessages._text_delta, frozenset({"type", "text"})),
+    "thinking_delta": (
+        AnthropicMessages._thinking_delta,
+        frozenset({"type", "thinking", "text", "signature", "estimated_tokens"}),
+    ),
+    "signature_delta": (AnthropicMessages._signature_delta, frozenset({"type", "signature"})),
+    "citations_delta": (AnthropicMessages._citations_delta, frozenset({"type", "citation"})),
+    "input_json_delta": (AnthropicMessages._input_json_delta, frozenset({"type", "partial_json"})),
+    "compaction_delta": (AnthropicMessages._compaction_delta, frozenset({"type", *_COMPACTION})),
 }
 
 AnthropicMessages.payloads = (*HANDLERS, *DELTAS)
