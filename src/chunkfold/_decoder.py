@@ -255,7 +255,7 @@ class Decoder:
 
     def _keep_message(self, reader: EventStreamFramer) -> None:
         """Keep the beginning of a binary message: until it is whole it is only added to."""
-        if not reader.idle and self._is_countless and not is_slow():
+        if not reader.idle and self._payloads.has_spoken and self._is_countless and not is_slow():
             self.unfinished.needs = reader.need
             self.unfinished.data += reader.release()
 
