@@ -28,6 +28,8 @@ BODIES = [
     ({"__type": "ThrottlingException", "message": "m"}, ("ThrottlingException", None, 429, True)),
     ({"__type": "com.amazon.coral.service#ThrottlingException", "message": "m"},
      ("ThrottlingException", None, 429, True)),
+    ({"type": "error", "error": '{"message": "m", "code": 503}'}, (None, 503, 503, True)),
+    ({"error": '{"error": {"type": "overloaded_error", "message": "m"}}'}, ("overloaded_error", None, 529, True)),
     ({"error": ["m"]}, (None, None, None, False)),
     ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
     ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),

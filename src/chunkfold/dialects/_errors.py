@@ -123,6 +123,7 @@ def _innermost(error: dict[str, Any]) -> dict[str, Any]:
         inner = error.get("error") or error.get("errors") or error.get("data")
         if isinstance(inner, list) and inner:
             inner = inner[0]
+        inner = _unpacked(inner)
         if isinstance(inner, str):
             inner = {"message": inner}
         if not isinstance(inner, dict):
@@ -132,9 +133,20 @@ def _innermost(error: dict[str, Any]) -> dict[str, Any]:
     return error
 
 
+def _unpacked(error: Any) -> Any:
+    """The object that an error is the text of: gateways pass on the body that they got (vercel's of Bedrock)."""
+    if not (isinstance(error, str) and error.startswith("{") and error.endswith("}")):
+        return error
+    try:
+        found, _ = _json.decode(error.encode())
+    except ValueError:
+        return error
+    return found if found and isinstance(found, dict) else error
+
+
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
-    error = payload.get("error")
+    error = _unpacked(payload.get("error"))
     if isinstance(error, list) and error and (len(error) == 1 or isinstance(error[0], dict)):
         error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
     if error is True and _message_of(payload) is not None:
