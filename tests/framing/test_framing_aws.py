@@ -245,3 +245,27 @@ def test_beginnings_of_messages_are_not_remembered_without_end():
     for size in range(3000):
         assert messages.payload_of(aws_event("a", bytes(size))) == bytes(size)
     assert len(messages._heads) <= 1024
+
+
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+@pytest.mark.parametrize(
+    "heads", [[b"HTTP/1.1 200 OK", b"a: b", b""], [b"HTTP/1.1 100 Continue", b"", b"HTTP/2 200 ", b"a: b", b""]]
+)
+def test_messages_behind_the_heads_of_http_are_messages(heads, ends):
+    """As `curl -i` prints them."""
+    data = ends.join(heads) + ends + aws_event("contentBlockDelta", HI) * 2
+    whole = outcome([data])
+    assert whole[1] == "aws-eventstream"
+    assert [frame for frame in whole[0] if frame.kind != "stray"] == [Frame(HI, "contentBlockDelta")] * 2
+    assert [frame.data for frame in whole[0] if frame.kind == "stray"] == [line for line in heads if line]
+    assert outcome(bytewise(data)) == whole
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\x00", b"\x00\x01\x02", b'{"a":1}', b"HTTP/1.1", b"HTT", b"data: {}\n\n", b"\x00" * 40]
+)
+def test_what_stands_behind_the_heads_of_http_is_read_as_it_would_be_without(body):
+    head = b"HTTP/1.1 200 OK\r\na: b\r\n\r\n"
+    whole = outcome([head + body])
+    assert outcome(bytewise(head + body)) == whole
+    assert whole[0][2:] == outcome([body])[0]

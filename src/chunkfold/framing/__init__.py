@@ -9,6 +9,7 @@ makes no difference.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from chunkfold.framing._frame import Frame
@@ -25,6 +26,10 @@ _BLANK = b" \t\r\n"
 # An AWS message begins with its length. No text begins with these bytes, no message is longer than they can say.
 _MAYBE_BINARY = (0x00, 0x01)
 _PRELUDE_BYTES = 12
+# What `curl -i` puts before the body: the head of the answer, or several (of a proxy, "100 Continue").
+_HTTP = b"HTTP/"
+_heads = re.compile(rb"(?:HTTP/[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*+\r?\n)+").match
+_HEADS_MAX = 16 << 10
 
 
 class Framer:
@@ -116,11 +121,26 @@ class Framer:
             data = data.removeprefix(_BOM)
         data = data.lstrip(_BLANK)
         self._head = data
-        if not data or (data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES):
+        if not data or _may_be_binary(data):
+            return []
+        body = _body_at(data) if _HTTP.startswith(data[:5]) else 0
+        if body is None:
             return []
         self._head = b""
+        if body and data[body] in _MAYBE_BINARY:
+            return self._begin_behind(data[:body], data[body:])
         self.reader = self._choose(data)
         return self.reader.feed(data)
+
+    def _begin_behind(self, heads: bytes, data: bytes) -> list[Frame]:
+        """The heads of HTTP are text, whatever comes behind them."""
+        from chunkfold.framing.text import TextFramer
+
+        self.reader = self._choose(data)
+        if self.messages is None:
+            return self.reader.feed(heads + data)
+        lines = TextFramer(self._frame_bytes)
+        return lines.feed(heads) + lines.close() + self.reader.feed(data)
 
     def _choose(self, head: bytes) -> TextFramer | EventStreamFramer:
         if head[0] in _MAYBE_BINARY:
@@ -132,3 +152,18 @@ class Framer:
         from chunkfold.framing.text import TextFramer
 
         return TextFramer(self._frame_bytes)
+
+
+def _may_be_binary(data: bytes) -> bool:
+    """True if *data* begins like a binary message and is too short to tell."""
+    return data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES
+
+
+def _body_at(data: bytes) -> int | None:
+    """Where the body begins behind the heads of HTTP in *data*; `None` if that cannot be told yet."""
+    heads = _heads(data, 0, _HEADS_MAX)
+    at = heads.end() if heads is not None else 0
+    rest = data[at : at + _PRELUDE_BYTES]
+    if not rest or _may_be_binary(rest):
+        return None
+    return None if _HTTP.startswith(rest[:5]) and len(data) <= _HEADS_MAX else at
