@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -62,3 +65,15 @@ def test_thinking_that_is_signed_in_its_own_delta_keeps_the_signature():
     pieces = [{"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", **d}} for d in deltas]
     response = folded(START, *pieces, {"type": "message_stop"})
     assert response.to_native()["content"] == [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]
+
+
+def test_the_native_body_names_the_model_that_answered_after_a_fallback():
+    """As the body of a message that was not streamed does; the start of a stream names the one that was asked."""
+    start = {"type": "message_start", "message": {**START["message"], "model": "asked"}}
+    hops = [
+        {"type": "content_block_start", "index": at, "content_block": {"type": "fallback", "to": {"model": model}}}
+        for at, model in enumerate(["second", "third"])
+    ]
+    response = folded(start, *hops, PIECE, {"type": "message_stop"})
+    assert (response.model, response.to_native()["model"]) == ("asked", "third")
+    assert chunkfold.fold(json.dumps(response.to_native()).encode()).model == "third"
