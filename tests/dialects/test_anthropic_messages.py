@@ -77,3 +77,13 @@ def test_the_native_body_names_the_model_that_answered_after_a_fallback():
     response = folded(start, *hops, PIECE, {"type": "message_stop"})
     assert (response.model, response.to_native()["model"]) == ("asked", "third")
     assert chunkfold.fold(json.dumps(response.to_native()).encode()).model == "third"
+
+
+def test_the_bill_of_vertex_is_no_usage_of_the_message():
+    """Its counts are those of the time, and have fields that the usage of a message has not."""
+    bill = {"usage": {"input_tokens": 9, "output_tokens": 1, "tiers": {"0-to-200000": {"input_tokens": 9}}}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}}
+    response = folded(START, PIECE, end, {"type": "vertex_event", **bill}, {"type": "message_stop"})
+    assert response.usage.raw == {"input_tokens": 9, "output_tokens": 5}
+    assert response.extra["vertex_event"] == bill
+    assert response.to_native()["vertex_event"] == bill

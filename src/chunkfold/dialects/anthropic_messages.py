@@ -32,6 +32,8 @@ _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
+# What says all of itself: other events may have usage and more beside what they say.
+_APART = frozenset({"message", "vertex_event"})
 _COMPACTION = ("content", "encrypted_content")
 _NO_FIELDS: frozenset[str] = frozenset()
 _NO_DELTA = (None, _NO_FIELDS)
@@ -77,7 +79,7 @@ class AnthropicMessages(Dialect):
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-            if kind != "message":
+            if kind not in _APART:
                 if payload.get("usage"):
                     # That of the end; some servers have it in `message_stop`.
                     self.w.usage(payload["usage"], anthropic_usage)
@@ -293,6 +295,14 @@ class AnthropicMessages(Dialect):
     def _ping(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.ping()
 
+    def _vertex_event(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A sign of life with Vertex AI's own bill, which counts otherwise and may be older than the usage."""
+        self.w.ping()
+        bill = {name: value for name, value in payload.items() if name != "type"}
+        if bill:
+            self.w.extra(("vertex_event",), bill)
+            self._tell_error(payload, _ENVELOPE)
+
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.error(error_event(payload))
 
@@ -356,7 +366,7 @@ HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] 
     "message_stop": AnthropicMessages._message_stop,
     "message": AnthropicMessages._whole_message,
     "ping": AnthropicMessages._ping,
-    "vertex_event": AnthropicMessages._ping,
+    "vertex_event": AnthropicMessages._vertex_event,
     "error": AnthropicMessages._error,
 }
 
