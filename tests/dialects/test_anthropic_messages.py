@@ -87,3 +87,15 @@ def test_the_bill_of_vertex_is_no_usage_of_the_message():
     assert response.usage.raw == {"input_tokens": 9, "output_tokens": 5}
     assert response.extra["vertex_event"] == bill
     assert response.to_native()["vertex_event"] == bill
+
+
+def test_a_start_without_anything_in_it_opens_no_part():
+    response = folded(START, {"type": "content_block_start", "index": 0, "content_block": {}}, PIECE)
+    assert [part.kind for part in response.parts] == ["text"]
+
+
+def test_a_block_without_a_type_does_not_go_back():
+    block = {"type": "content_block_start", "index": 0, "content_block": {"x": 1}}
+    response = folded(START, block, {**PIECE, "index": 1})
+    assert response.parts[0].payload == {"x": 1}
+    assert response.message.to_request("anthropic-messages")["content"] == [{"type": "text", "text": "Hal"}]

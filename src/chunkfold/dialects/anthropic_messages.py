@@ -136,12 +136,13 @@ class AnthropicMessages(Dialect):
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
-        if isinstance(block, dict):
-            index = payload.get("index")
-            self._last = "" if is_blank(index) else index
-            self._start(self._last, block, frame, "content_block")
-        else:
+        if not isinstance(block, dict):
             self.w.unknown("content_block_start", payload)
+            return
+        index = payload.get("index")
+        self._last = "" if is_blank(index) else index
+        if block:  # else its first delta says what it is
+            self._start(self._last, block, frame, "content_block")
 
     def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """Open the block, or go on with it: some servers start a block again for every token."""

@@ -189,7 +189,8 @@ def _is_sent(part: Part) -> bool:
         return bool(part.signature or part.encrypted)
     if isinstance(part, UnknownPart):
         # A block of a new kind, but no event.
-        return not _is_event(part) and str(part.payload.get("type")) not in HANDLERS
+        kind = None if _is_event(part) else part.payload.get("type")
+        return isinstance(kind, str) and kind not in HANDLERS
     return type(part) in _BLOCKS
 
 
