@@ -160,3 +160,30 @@ def test_noise_before_the_first_event_is_kept_to_the_byte():
     response = fold_pieces([body], "auto")
     assert response == fold_pieces([body[at : at + 1] for at in range(len(body))], "auto")
     assert response.parts[0].payload == body.decode(errors="replace")
+
+
+SAGEMAKER = b'data: {"token":{"id":1,"text":"Hi"}}\n\ndata: {"token":{"id":2,"text":"!"},"generated_text":"Hi!"}\n\n'
+
+
+def pieces_of(body):
+    return [{"PayloadPart": {"Bytes": body[at : at + 11]}} for at in range(0, len(body), 11)]
+
+
+def test_pieces_of_a_body_that_boto3_hands_out_for_sagemaker_are_that_body():
+    response = fold_payloads(pieces_of(SAGEMAKER))
+    assert (response.text, response.dialect, response.ended) == ("Hi!", "tgi", "clean")
+    assert response == chunkfold.fold(SAGEMAKER) == chunkfold.fold(iter(pieces_of(SAGEMAKER)))
+
+
+@pytest.mark.parametrize("name", ["ModelStreamError", "InternalStreamFailure"])
+def test_an_error_amid_pieces_of_a_body_is_an_error(name):
+    error = {name: {"Message": "broken", "ErrorCode": "StreamBroken"}}
+    for payloads in ([*pieces_of(SAGEMAKER[:50]), error], [error, *pieces_of(SAGEMAKER)]):
+        response = fold_payloads(payloads)
+        assert (response.error.type, response.error.code, response.error.retryable) == (name, "StreamBroken", True)
+    assert fold_payloads([*pieces_of(SAGEMAKER[:50]), error]).text == "Hi"
+
+
+@pytest.mark.parametrize("part", [None, "x", {}, {"Bytes": None}, {"Bytes": "x"}])
+def test_a_piece_of_another_shape_is_a_payload_like_any(part):
+    assert fold_payloads([{"PayloadPart": part}]).error.type == "unrecognised"

@@ -269,3 +269,23 @@ def test_what_stands_behind_the_heads_of_http_is_read_as_it_would_be_without(bod
     whole = outcome([head + body])
     assert outcome(bytewise(head + body)) == whole
     assert whole[0][2:] == outcome([body])[0]
+
+
+def test_messages_of_sagemaker_are_pieces_of_a_body():
+    """They are not cut where the events of the model are."""
+    body = b'data: {"a":1}\n\ndata: {"b":2}\r\n\r\ndata: [DONE]\n\n'
+    whole = outcome([body])[0]
+    for size in (1, 5, 20, 100):
+        data = b"".join(aws_event("PayloadPart", body[at : at + size]) for at in range(0, len(body), size))
+        assert outcome([data]) == outcome(bytewise(data)) == (whole, "aws-eventstream", False, "None")
+
+
+def test_a_body_in_pieces_may_be_cut_and_damaged_as_any():
+    pieces = aws_event("PayloadPart", b'data: {"a":1}\n\ndata: {"b"') + aws_event("PayloadPart", b":2}\n\n")
+    first, cut = Frame(b'{"a":1}'), Frame(b'{"b"', cut=True)
+    exception = aws_message({":exception-type": "ModelStreamError", ":message-type": "exception"}, b"{}")
+    half = aws_event("PayloadPart", b'data: {"b"')
+    assert frames_of(pieces[:-1]) == [first, cut, Frame(aws_event("PayloadPart", b":2}\n\n")[:-1], cut=True)]
+    assert frames_of(half + exception) == [Frame(b"{}", "ModelStreamError", "exception"), cut]
+    assert frames_of(half + half[:-1] + b"x")[0].kind == "corrupt"
+    assert "frame_bytes" in outcome([aws_event("PayloadPart", b"x" * 900) * 2], frame_bytes=1000)[3]

@@ -32,7 +32,8 @@ _STATUS = {
     "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
     "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
     "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
-    "ModelErrorException": 424, "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
+    "ModelErrorException": 424, "ModelStreamError": 424, "InternalStreamFailure": 500,
+    "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
     "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
     "overloaded_error": 529,
@@ -44,6 +45,9 @@ _STATUS = {
     "ModelUnavailable": 503,
 }  # fmt: skip
 
+# How AWS's errors end: Bedrock's are exceptions, SageMaker has two by these names.
+_AWS = ("Exception", "ModelStreamError", "InternalStreamFailure")
+
 # Worth a retry whatever the status says, or without one.
 _RETRY = frozenset(
     {
@@ -52,6 +56,7 @@ _RETRY = frozenset(
         "INTERNAL", "DEADLINE_EXCEEDED", "ThrottlingException", "throttlingException", "ServiceUnavailableException",
         "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
         "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
+        "ModelStreamError", "InternalStreamFailure",
         "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
         "generation", "incomplete_generation", "incomplete_generation_stream",
     }
@@ -160,7 +165,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if len(payload) == 1:
         # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
         ((name, exception),) = payload.items()
-        if isinstance(name, str) and name.endswith("Exception") and isinstance(exception, dict):
+        if isinstance(name, str) and name.endswith(_AWS) and isinstance(exception, dict):
             return read_error(exception, type_=name, raw=dict(payload))
     base = payload.get("base_resp")
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
@@ -203,7 +208,7 @@ def exceptions_in(payload: Mapping[str, Any]) -> dict[str, StreamError]:
     return {
         name: read_error(value, type_=name, raw={name: value})
         for name, value in payload.items()
-        if name.endswith("Exception") and isinstance(value, dict)
+        if name.endswith(_AWS) and isinstance(value, dict)
     }
 
 
@@ -285,7 +290,7 @@ _ERROR_BODY = frozenset(
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
 SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
-_CODES = ("code", "error_code", "errorCode")
+_CODES = ("code", "error_code", "errorCode", "ErrorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
