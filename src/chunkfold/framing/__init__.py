@@ -2,9 +2,9 @@
 From bytes to frames, whatever the framing.
 
 `Framer` looks at the first bytes and hands everything to one of two: `TextFramer` for SSE, lines of
-JSON, JSON documents and JSON arrays, or the reader of the AWS event-stream. Each is loaded when the
-first such stream comes. No provider is known here, nothing is raised, and where the bytes are cut
-makes no difference.
+JSON, JSON documents and JSON arrays (behind a third, if they are in UTF-16), or the reader of the AWS
+event-stream. Each is loaded when the first such stream comes. No provider is known here, nothing is
+raised, and where the bytes are cut makes no difference.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from chunkfold.errors import LimitExceeded
     from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.framing.text import TextFramer
+    from chunkfold.framing.utf16 import Utf16Framer
 
 __all__ = ["Frame", "Framer"]
 
 _BOM = b"\xef\xbb\xbf"
+_MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANK = b" \t\r\n"
 # An AWS message begins with its length. No text begins with these bytes, no message is longer than they can say.
 _MAYBE_BINARY = (0x00, 0x01)
@@ -45,7 +47,7 @@ class Framer:
 
     def __init__(self, frame_bytes: int | None = 64 << 20) -> None:
         self._frame_bytes = frame_bytes
-        self.reader: TextFramer | EventStreamFramer | None = None
+        self.reader: TextFramer | Utf16Framer | EventStreamFramer | None = None
         """What reads the framing that was found out. It may be fed directly."""
         self.messages: EventStreamFramer | None = None
         """The same, if what comes is binary messages."""
@@ -114,10 +116,13 @@ class Framer:
     def _begin(self, data: bytes) -> list[Frame]:
         """Look at the first bytes; keep them while they may still be two things."""
         if not self._begun:
-            if len(data) < len(_BOM) and _BOM.startswith(data):
+            if any(len(data) < len(mark) and mark.startswith(data) for mark in (_BOM, *_MARKS_OF_UTF16)):
                 self._head = data
                 return []
             self._begun = True
+            self._head = b""
+            if data.startswith(_MARKS_OF_UTF16):
+                return self._begin_utf16(data)
             data = data.removeprefix(_BOM)
         data = data.lstrip(_BLANK)
         self._head = data
@@ -131,6 +136,12 @@ class Framer:
             return self._begin_behind(data[:body], data[body:])
         self.reader = self._choose(data)
         return self.reader.feed(data)
+
+    def _begin_utf16(self, data: bytes) -> list[Frame]:
+        from chunkfold.framing.utf16 import MARKS, Utf16Framer
+
+        self.reader = Utf16Framer(self._frame_bytes, MARKS[data[:2]])
+        return self.reader.feed(data[2:])
 
     def _begin_behind(self, heads: bytes, data: bytes) -> list[Frame]:
         """The heads of HTTP are text, whatever comes behind them."""
