@@ -99,3 +99,8 @@ def test_a_block_without_a_type_does_not_go_back():
     response = folded(START, block, {**PIECE, "index": 1})
     assert response.parts[0].payload == {"x": 1}
     assert response.message.to_request("anthropic-messages")["content"] == [{"type": "text", "text": "Hal"}]
+
+
+def test_a_whole_message_of_a_server_that_leaves_the_reason_out_is_known():
+    response = chunkfold.fold(json.dumps({key: WHOLE[key] for key in WHOLE if key != "stop_reason"}).encode())
+    assert (response.dialect, response.text, response.finish_reason) == ("anthropic-messages", "Hallo", None)

@@ -91,3 +91,8 @@ def test_the_code_of_an_error_tells_its_status_before_its_class(code, status):
     """OpenAI answers 401 and 404 to what is an `invalid_request_error` too."""
     told = {"error": {"type": "invalid_request_error", "message": "No.", "param": None, "code": code}}
     assert error_in(told).status == status
+
+
+def test_a_message_of_a_chat_is_no_error():
+    assert error_body({"message": {"role": "assistant", "content": "Hi"}}) is None
+    assert error_body({"message": {"text": "Slow down"}}).message == '{"text":"Slow down"}'

@@ -250,6 +250,9 @@ def error_event(payload: Mapping[str, Any]) -> StreamError:
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
+    message = payload.get("message")
+    if isinstance(message, dict) and "role" in message:
+        return False  # a message of a chat
     return _message_of(payload) is not None and _ERROR_BODY.issuperset(said_in(payload))
 
 

@@ -63,7 +63,8 @@ class AnthropicMessages(Dialect):
             return CERTAIN if isinstance(payload.get("message"), dict) else LIKELY
         if kind == "message":
             content = payload.get("content", 0)
-            return CERTAIN if isinstance(content, (list, str, NoneType)) and "stop_reason" in payload else NO
+            is_whole = "stop_reason" in payload or isinstance(payload.get("usage"), dict)
+            return CERTAIN if isinstance(content, (list, str, NoneType)) and is_whole else NO
         if kind in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
             return CERTAIN
         return LIKELY if kind == "message_stop" else NO
