@@ -293,6 +293,24 @@ def test_one_mapping_is_a_stream_of_one_payload(door):
     assert_hello(door(json.loads(WHOLE)))
 
 
+@sync_doors
+@pytest.mark.parametrize("name", ["stream", "body", "Body"])
+def test_what_a_call_of_boto3_gives_is_the_stream_in_it(door, name):
+    for held in (iter(PAYLOADS), io.BytesIO(BODY)):
+        assert_hello(door({"ResponseMetadata": {"HTTPStatusCode": 200}, "contentType": "x", name: held}))
+
+
+@async_doors
+def test_what_a_call_of_aioboto3_gives_is_the_stream_in_it(door):
+    assert_hello(door(lambda: {"ResponseMetadata": {}, "stream": each(PAYLOADS)}))
+
+
+def test_what_a_call_of_boto3_gives_without_streaming_is_a_body():
+    message = {"role": "assistant", "content": [{"text": "Hi"}]}
+    answer = {"ResponseMetadata": {}, "output": {"message": message}, "stopReason": "end_turn", "stream": None}
+    assert fold(answer).text == "Hi"
+
+
 def test_text_is_encoded_as_utf8_and_cut_anywhere():
     text = chat({"content": "Grüße 東京 😀"}).decode()
     assert fold(list(text)).text == "Grüße 東京 😀"

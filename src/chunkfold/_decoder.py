@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "not_fed"]
 
 _LF = 0x0A
+_PIECE = "PayloadPart"
 
 
 class Decoder:
@@ -66,6 +67,8 @@ class Decoder:
         self._payloads = Payloads(self._writer, dialect, cumulative=cumulative_deltas)
         self._frames = Frames(self._writer, self._payloads, limits.json_depth)
         self._mode: str | None = None
+        # The bytes come in mappings.
+        self._is_piecewise = False
         self._closed = False
         self._bytes = 0
         self._is_countless = limits.stream_bytes is None
@@ -255,7 +258,7 @@ class Decoder:
 
     def _keep_message(self, reader: EventStreamFramer) -> None:
         """Keep the beginning of a binary message: until it is whole it is only added to."""
-        if not reader.idle and self._is_countless and not is_slow():
+        if not reader.idle and self._payloads.has_spoken and self._is_countless and not is_slow():
             self.unfinished.needs = reader.need
             self.unfinished.data += reader.release()
 
@@ -370,7 +373,13 @@ class Decoder:
     def _feed_payload(self, payload: Any) -> None:
         if not hasattr(payload, "keys") or isinstance(payload, type):
             raise TypeError(not_fed(payload))
-        self._set_mode("payloads")
+        piece = _piece_in(payload) if _PIECE in payload and self._mode != "payloads" else None
+        if piece is not None:
+            self._is_piecewise = True
+            self._feed_bytes(piece)
+            return
+        if not self._is_piecewise:
+            self._set_mode("payloads")
         self._writer.careful = True
         self._hand_on(dict(payload), Frame(b""))
         self._writer.frame += 1
@@ -392,6 +401,13 @@ class Decoder:
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []
         return events
+
+
+def _piece_in(payload: Mapping[str, Any]) -> bytes | None:
+    """The piece of a body that AWS's SDKs hand out for SageMaker."""
+    part = payload[_PIECE]
+    piece = part.get("Bytes") if isinstance(part, dict) else None
+    return piece if isinstance(piece, bytes) else None
 
 
 def not_fed(data: Any) -> str:

@@ -23,6 +23,8 @@ __all__ = ["LineWatch", "Opened", "body_at_hand", "lines", "open_async_source", 
 _READ = 64 << 10
 # Seconds between two looks at a file that does not block, where it cannot be waited for.
 _PAUSE = 0.01
+# What tells a stream from what is in an answer beside it.
+_OF_STREAMS = ("__next__", "__anext__", "__aiter__", "_raw_stream", "read")
 _TAKEN = "give bytes, a path, a binary file, a response, or an iterable of these"
 _TEXT_MODE = "a file in text mode cannot be folded exactly; open it with mode 'rb', or give its .buffer"
 
@@ -67,7 +69,8 @@ def open_source(source: Any) -> Opened:
         file = open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by whoever closes the source
         return Opened(read_file(file), file.close)
     if isinstance(source, Mapping):
-        return Opened(iter((source,)))
+        held = _held_by_boto3(source)
+        return Opened(iter((source,))) if held is None else open_source(held)
     response = _http_response(source)
     if response is not None:
         return response
@@ -106,8 +109,11 @@ def _remedy(source: Any) -> str:
 
 def open_async_source(source: Any) -> Opened:
     """As `open_source`, for async sources too; the pieces of either may be asynchronous."""
-    if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike, Mapping)):
+    if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike)):
         return open_source(source)
+    if isinstance(source, Mapping):
+        held = _held_by_boto3(source)
+        return open_source(source) if held is None else open_async_source(held)
     response = _async_http_response(source)
     if response is not None:
         return response
@@ -121,6 +127,12 @@ def open_async_source(source: Any) -> Opened:
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
         return Opened(pieces, close)
     return open_source(source)
+
+
+def _held_by_boto3(answer: Mapping[str, Any]) -> Any:
+    """The stream in the mapping that a call of boto3 or aioboto3 gives; `None` if it is no such mapping."""
+    held = [answer.get(name) for name in ("stream", "body", "Body")] if "ResponseMetadata" in answer else []
+    return next((item for item in held if any(hasattr(item, name) for name in _OF_STREAMS)), None)
 
 
 def _begun(begin: Callable[[], Any]) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -31,3 +34,73 @@ def test_a_whole_message_behind_pieces_replaces_them():
 def test_pieces_behind_a_whole_message_begin_anew():
     response = folded(WHOLE, START, PIECE, {"type": "message_stop"})
     assert (response.text, response.ended) == ("Hal", "clean")
+
+
+def text_of(*deltas):
+    """The response to these deltas of one block of text."""
+    pieces = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", **delta}} for delta in deltas]
+    return folded(START, *pieces, {"type": "message_stop"})
+
+
+def test_what_a_delta_says_beside_its_own_is_kept_with_its_block():
+    response = text_of({"text": "a", "lang": "de"}, {"text": "b", "lang": "de"}, {"text": "c", "lang": "en", "x": None})
+    assert (response.text, response.parts[0].extra) == ("abc", {"lang": "en"})
+    assert response.to_native()["content"] == [{"type": "text", "lang": "en", "text": "abc"}]
+
+
+def test_a_delta_that_names_its_input_otherwise_does_not_lose_it():
+    delta = {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partialJson": "{}"}}
+    call = folded(START, CALL, delta, {"type": "message_stop"}).tool_calls[0]
+    assert call.extra == {"partialJson": "{}"}
+
+
+def test_a_start_that_comes_again_brings_further_fields():
+    again = {**CALL, "content_block": {**CALL["content_block"], "caller": {"type": "direct"}}}
+    response = folded(START, CALL, again, {"type": "message_stop"})
+    assert [call.extra for call in response.tool_calls] == [{"caller": {"type": "direct"}}]
+
+
+def test_thinking_that_is_signed_in_its_own_delta_keeps_the_signature():
+    deltas = [{"thinking": "h", "signature": ""}, {"thinking": "m", "signature": "c2ln"}]
+    pieces = [{"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", **d}} for d in deltas]
+    response = folded(START, *pieces, {"type": "message_stop"})
+    assert response.to_native()["content"] == [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]
+
+
+def test_the_native_body_names_the_model_that_answered_after_a_fallback():
+    """As the body of a message that was not streamed does; the start of a stream names the one that was asked."""
+    start = {"type": "message_start", "message": {**START["message"], "model": "asked"}}
+    hops = [
+        {"type": "content_block_start", "index": at, "content_block": {"type": "fallback", "to": {"model": model}}}
+        for at, model in enumerate(["second", "third"])
+    ]
+    response = folded(start, *hops, PIECE, {"type": "message_stop"})
+    assert (response.model, response.to_native()["model"]) == ("asked", "third")
+    assert chunkfold.fold(json.dumps(response.to_native()).encode()).model == "third"
+
+
+def test_the_bill_of_vertex_is_no_usage_of_the_message():
+    """Its counts are those of the time, and have fields that the usage of a message has not."""
+    bill = {"usage": {"input_tokens": 9, "output_tokens": 1, "tiers": {"0-to-200000": {"input_tokens": 9}}}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}}
+    response = folded(START, PIECE, end, {"type": "vertex_event", **bill}, {"type": "message_stop"})
+    assert response.usage.raw == {"input_tokens": 9, "output_tokens": 5}
+    assert response.extra["vertex_event"] == bill
+    assert response.to_native()["vertex_event"] == bill
+
+
+def test_a_start_without_anything_in_it_opens_no_part():
+    response = folded(START, {"type": "content_block_start", "index": 0, "content_block": {}}, PIECE)
+    assert [part.kind for part in response.parts] == ["text"]
+
+
+def test_a_block_without_a_type_does_not_go_back():
+    block = {"type": "content_block_start", "index": 0, "content_block": {"x": 1}}
+    response = folded(START, block, {**PIECE, "index": 1})
+    assert response.parts[0].payload == {"x": 1}
+    assert response.message.to_request("anthropic-messages")["content"] == [{"type": "text", "text": "Hal"}]
+
+
+def test_a_whole_message_of_a_server_that_leaves_the_reason_out_is_known():
+    response = chunkfold.fold(json.dumps({key: WHOLE[key] for key in WHOLE if key != "stop_reason"}).encode())
+    assert (response.dialect, response.text, response.finish_reason) == ("anthropic-messages", "Hallo", None)

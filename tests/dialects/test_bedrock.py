@@ -115,3 +115,75 @@ def test_usage_in_the_stop_is_usage_and_that_of_the_metadata_stands():
     assert fold_payloads([start, stop]).usage.total_tokens == 7
     later = {"metadata": {"usage": {"inputTokens": 5, "outputTokens": 6, "totalTokens": 11}}}
     assert fold_payloads([start, stop, later]).usage.total_tokens == 11
+
+
+def converse(*deltas, start=None):
+    """The response to a block of these deltas."""
+    started = [{"contentBlockStart": {"contentBlockIndex": 0, "start": start}}] if start else []
+    pieces = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": delta}} for delta in deltas]
+    stop = {"contentBlockStop": {"contentBlockIndex": 0}}
+    return fold_payloads([*started, *pieces, stop, {"messageStop": {"stopReason": "tool_use"}}])
+
+
+@pytest.mark.parametrize("pieces", [[b"\x00v", b"ei", b"l"], ["AHY=", "ZWk=", "bA=="]])
+def test_what_is_withheld_in_pieces_is_one_blob(pieces):
+    response = converse(*[{"reasoningContent": {"redactedContent": piece}} for piece in pieces])
+    assert (response.parts[0].redacted, response.parts[0].encrypted) == (True, "AHZlaWw=")
+    assert response.to_native()["output"]["message"]["content"] == [
+        {"reasoningContent": {"redactedContent": "AHZlaWw="}}
+    ]
+
+
+def test_what_is_withheld_is_whole_where_its_block_was_not_stopped():
+    folder = Folder()
+    for piece in (b"ve", b"il"):
+        delta = {"reasoningContent": {"redactedContent": piece}}
+        folder.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": delta}})
+    assert folder.close().parts[0].encrypted == base64.b64encode(b"veil").decode()
+
+
+def test_a_delta_of_a_call_may_say_more_than_its_input():
+    start = {"toolUse": {"toolUseId": "t", "name": "f", "a": 1}}
+    response = converse({"toolUse": {"input": "{", "b": 2}}, {"toolUse": {"input": "}", "b": 3}}, start=start)
+    call = response.tool_calls[0]
+    assert (call.id, call.raw_arguments, call.extra) == ("t", "{}", {"toolUse": {"a": 1, "b": 3}})
+
+
+def test_a_call_that_is_stated_in_its_deltas_alone_is_one():
+    response = converse({"toolUse": {"toolUseId": "t", "name": "f", "input": "{"}}, {"toolUse": {"input": "}"}})
+    assert [(call.id, call.name, call.status) for call in response.tool_calls] == [("t", "f", "complete")]
+    assert not response.diagnostics
+
+
+def test_noise_before_the_first_event_is_kept_to_the_byte():
+    body = aws_event("chunk", b"no json") + aws_event("chunk", b'{"bytes":""}')[:-4]
+    response = fold_pieces([body], "auto")
+    assert response == fold_pieces([body[at : at + 1] for at in range(len(body))], "auto")
+    assert response.parts[0].payload == body.decode(errors="replace")
+
+
+SAGEMAKER = b'data: {"token":{"id":1,"text":"Hi"}}\n\ndata: {"token":{"id":2,"text":"!"},"generated_text":"Hi!"}\n\n'
+
+
+def pieces_of(body):
+    return [{"PayloadPart": {"Bytes": body[at : at + 11]}} for at in range(0, len(body), 11)]
+
+
+def test_pieces_of_a_body_that_boto3_hands_out_for_sagemaker_are_that_body():
+    response = fold_payloads(pieces_of(SAGEMAKER))
+    assert (response.text, response.dialect, response.ended) == ("Hi!", "tgi", "clean")
+    assert response == chunkfold.fold(SAGEMAKER) == chunkfold.fold(iter(pieces_of(SAGEMAKER)))
+
+
+@pytest.mark.parametrize("name", ["ModelStreamError", "InternalStreamFailure"])
+def test_an_error_amid_pieces_of_a_body_is_an_error(name):
+    error = {name: {"Message": "broken", "ErrorCode": "StreamBroken"}}
+    for payloads in ([*pieces_of(SAGEMAKER[:50]), error], [error, *pieces_of(SAGEMAKER)]):
+        response = fold_payloads(payloads)
+        assert (response.error.type, response.error.code, response.error.retryable) == (name, "StreamBroken", True)
+    assert fold_payloads([*pieces_of(SAGEMAKER[:50]), error]).text == "Hi"
+
+
+@pytest.mark.parametrize("part", [None, "x", {}, {"Bytes": None}, {"Bytes": "x"}])
+def test_a_piece_of_another_shape_is_a_payload_like_any(part):
+    assert fold_payloads([{"PayloadPart": part}]).error.type == "unrecognised"

@@ -28,6 +28,8 @@ BODIES = [
     ({"__type": "ThrottlingException", "message": "m"}, ("ThrottlingException", None, 429, True)),
     ({"__type": "com.amazon.coral.service#ThrottlingException", "message": "m"},
      ("ThrottlingException", None, 429, True)),
+    ({"type": "error", "error": '{"message": "m", "code": 503}'}, (None, 503, 503, True)),
+    ({"error": '{"error": {"type": "overloaded_error", "message": "m"}}'}, ("overloaded_error", None, 529, True)),
     ({"error": ["m"]}, (None, None, None, False)),
     ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
     ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),
@@ -104,3 +106,8 @@ def test_a_code_alone_tells_whether_to_try_again(code, status, retryable):
     """Google's Interactions and OpenAI's Responses tell an error inside a stream by its code and a sentence."""
     error = error_in({"error": {"code": code, "message": "m"}})
     assert (error.type, error.code, error.status, error.retryable) == (None, code, status, retryable)
+
+
+def test_a_message_of_a_chat_is_no_error():
+    assert error_body({"message": {"role": "assistant", "content": "Hi"}}) is None
+    assert error_body({"message": {"text": "Slow down"}}).message == '{"text":"Slow down"}'

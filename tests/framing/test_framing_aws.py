@@ -245,3 +245,47 @@ def test_beginnings_of_messages_are_not_remembered_without_end():
     for size in range(3000):
         assert messages.payload_of(aws_event("a", bytes(size))) == bytes(size)
     assert len(messages._heads) <= 1024
+
+
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+@pytest.mark.parametrize(
+    "heads", [[b"HTTP/1.1 200 OK", b"a: b", b""], [b"HTTP/1.1 100 Continue", b"", b"HTTP/2 200 ", b"a: b", b""]]
+)
+def test_messages_behind_the_heads_of_http_are_messages(heads, ends):
+    """As `curl -i` prints them."""
+    data = ends.join(heads) + ends + aws_event("contentBlockDelta", HI) * 2
+    whole = outcome([data])
+    assert whole[1] == "aws-eventstream"
+    assert [frame for frame in whole[0] if frame.kind != "stray"] == [Frame(HI, "contentBlockDelta")] * 2
+    assert [frame.data for frame in whole[0] if frame.kind == "stray"] == [line for line in heads if line]
+    assert outcome(bytewise(data)) == whole
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\x00", b"\x00\x01\x02", b'{"a":1}', b"HTTP/1.1", b"HTT", b"data: {}\n\n", b"\x00" * 40]
+)
+def test_what_stands_behind_the_heads_of_http_is_read_as_it_would_be_without(body):
+    head = b"HTTP/1.1 200 OK\r\na: b\r\n\r\n"
+    whole = outcome([head + body])
+    assert outcome(bytewise(head + body)) == whole
+    assert whole[0][2:] == outcome([body])[0]
+
+
+def test_messages_of_sagemaker_are_pieces_of_a_body():
+    """They are not cut where the events of the model are."""
+    body = b'data: {"a":1}\n\ndata: {"b":2}\r\n\r\ndata: [DONE]\n\n'
+    whole = outcome([body])[0]
+    for size in (1, 5, 20, 100):
+        data = b"".join(aws_event("PayloadPart", body[at : at + size]) for at in range(0, len(body), size))
+        assert outcome([data]) == outcome(bytewise(data)) == (whole, "aws-eventstream", False, "None")
+
+
+def test_a_body_in_pieces_may_be_cut_and_damaged_as_any():
+    pieces = aws_event("PayloadPart", b'data: {"a":1}\n\ndata: {"b"') + aws_event("PayloadPart", b":2}\n\n")
+    first, cut = Frame(b'{"a":1}'), Frame(b'{"b"', cut=True)
+    exception = aws_message({":exception-type": "ModelStreamError", ":message-type": "exception"}, b"{}")
+    half = aws_event("PayloadPart", b'data: {"b"')
+    assert frames_of(pieces[:-1]) == [first, cut, Frame(aws_event("PayloadPart", b":2}\n\n")[:-1], cut=True)]
+    assert frames_of(half + exception) == [Frame(b"{}", "ModelStreamError", "exception"), cut]
+    assert frames_of(half + half[:-1] + b"x")[0].kind == "corrupt"
+    assert "frame_bytes" in outcome([aws_event("PayloadPart", b"x" * 900) * 2], frame_bytes=1000)[3]

@@ -114,6 +114,17 @@ class TestWhatServersSend:
     def test_a_name_at_the_end_names_the_event(self):
         assert_frames(b'data: {"a":1}\nevent: b', Frame(b'{"a":1}', "b"))
 
+    @pytest.mark.parametrize("line", [b"event: a data: 1", b'event:a {"b":1}', b"event: a\\ndata: 1\\n\\n"])
+    def test_data_in_the_name_of_an_event_is_not_lost(self, line):
+        name = line.partition(b":")[2].strip()
+        assert_frames(line + b"\n\ndata: 1\n\n", stray(b"event: " + name), b"1")
+        assert_frames(line, stray(b"event: " + name), framing="sse")
+        assert_frames(line + b"\n" + line, *[stray(b"event: " + name)] * 2)
+        assert_frames(b"event: ping\n\ndata: 1\n\n", b"1")
+
+    def test_a_line_of_blanks_says_nothing(self):
+        assert_frames(b"data: 1\n \n\t\ndata: 2\n  ", b"1", b"2")
+
     @pytest.mark.parametrize("prefix", [b"d", b"dat", b"even", b"r"])
     def test_a_field_name_cut_at_the_end_is_a_cut_stray(self, prefix):
         assert_frames(b"data: 1\n\n" + prefix, b"1", stray(prefix, cut=True))

@@ -70,6 +70,10 @@ DIFFERS = {
     "ag-ui/wrong-shapes": "nothing is what the protocol says",
 }
 
+# Recorded streams, as above.
+DIFFERS_RECORDED = {
+    "anthropic/anthropic/antpy-streaming-fallback-response.sse": "the body names the model that answered, not the first",
+}
 
 # Cases whose body says something else: the parts are in the order in which they came, a body has them in that of their
 # numbers.
@@ -141,7 +145,8 @@ def check(body_bytes, dialect, *, may_lose=False, may_differ=False):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["path"])
 def test_a_recorded_stream_loses_nothing(row):
-    check((CORPUS / row["path"]).read_bytes(), CANONICAL.get(row["dialect"], row["dialect"]))
+    dialect = CANONICAL.get(row["dialect"], row["dialect"])
+    check((CORPUS / row["path"]).read_bytes(), dialect, may_lose=row["path"] in DIFFERS_RECORDED)
 
 
 CASES = [path for path in case_files() if not load_case(path).get("options")]

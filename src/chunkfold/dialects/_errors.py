@@ -32,7 +32,8 @@ _STATUS = {
     "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
     "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
     "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
-    "ModelErrorException": 424, "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
+    "ModelErrorException": 424, "ModelStreamError": 424, "InternalStreamFailure": 500,
+    "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
     "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
     "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
     "overloaded_error": 529,
@@ -49,6 +50,9 @@ _STATUS = {
     "ModelUnavailable": 503,
 }  # fmt: skip
 
+# How AWS's errors end: Bedrock's are exceptions, SageMaker has two by these names.
+_AWS = ("Exception", "ModelStreamError", "InternalStreamFailure")
+
 # Worth a retry whatever the status says, or without one.
 _RETRY = frozenset(
     {
@@ -57,6 +61,7 @@ _RETRY = frozenset(
         "INTERNAL", "DEADLINE_EXCEEDED", "ThrottlingException", "throttlingException", "ServiceUnavailableException",
         "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
         "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
+        "ModelStreamError", "InternalStreamFailure",
         "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
         "generation", "incomplete_generation", "incomplete_generation_stream",
     }
@@ -130,6 +135,7 @@ def _innermost(error: dict[str, Any]) -> dict[str, Any]:
         inner = error.get("error") or error.get("errors") or error.get("data")
         if isinstance(inner, list) and inner:
             inner = inner[0]
+        inner = _unpacked(inner)
         if isinstance(inner, str):
             inner = {"message": inner}
         if not isinstance(inner, dict):
@@ -139,9 +145,20 @@ def _innermost(error: dict[str, Any]) -> dict[str, Any]:
     return error
 
 
+def _unpacked(error: Any) -> Any:
+    """The object that an error is the text of: gateways pass on the body that they got (vercel's of Bedrock)."""
+    if not (isinstance(error, str) and error.startswith("{") and error.endswith("}")):
+        return error
+    try:
+        found, _ = _json.decode(error.encode())
+    except ValueError:
+        return error
+    return found if found and isinstance(found, dict) else error
+
+
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
-    error = payload.get("error")
+    error = _unpacked(payload.get("error"))
     if isinstance(error, list) and error and (len(error) == 1 or isinstance(error[0], dict)):
         error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
     if error is True and _message_of(payload) is not None:
@@ -155,7 +172,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if len(payload) == 1:
         # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
         ((name, exception),) = payload.items()
-        if isinstance(name, str) and name.endswith("Exception") and isinstance(exception, dict):
+        if isinstance(name, str) and name.endswith(_AWS) and isinstance(exception, dict):
             return read_error(exception, type_=name, raw=dict(payload))
     base = payload.get("base_resp")
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
@@ -198,7 +215,7 @@ def exceptions_in(payload: Mapping[str, Any]) -> dict[str, StreamError]:
     return {
         name: read_error(value, type_=name, raw={name: value})
         for name, value in payload.items()
-        if name.endswith("Exception") and isinstance(value, dict)
+        if name.endswith(_AWS) and isinstance(value, dict)
     }
 
 
@@ -240,6 +257,9 @@ def error_event(payload: Mapping[str, Any]) -> StreamError:
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
+    message = payload.get("message")
+    if isinstance(message, dict) and "role" in message:
+        return False  # a message of a chat
     return _message_of(payload) is not None and _ERROR_BODY.issuperset(said_in(payload))
 
 
@@ -280,7 +300,7 @@ _ERROR_BODY = frozenset(
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
 SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
-_CODES = ("code", "error_code", "errorCode")
+_CODES = ("code", "error_code", "errorCode", "ErrorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",

@@ -17,7 +17,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import counted, is_blank, telling, word
+from chunkfold.dialects._words import counted, is_blank, is_empty, telling, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +32,11 @@ _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
+# What says all of itself: other events may have usage and more beside what they say.
+_APART = frozenset({"message", "vertex_event"})
+_COMPACTION = ("content", "encrypted_content")
+_NO_FIELDS: frozenset[str] = frozenset()
+_NO_DELTA = (None, _NO_FIELDS)
 
 # The block types that are parts of their own kind. Results end in "_tool_result".
 _KINDS: dict[str, Kind] = {
@@ -58,7 +63,8 @@ class AnthropicMessages(Dialect):
             return CERTAIN if isinstance(payload.get("message"), dict) else LIKELY
         if kind == "message":
             content = payload.get("content", 0)
-            return CERTAIN if isinstance(content, (list, str, NoneType)) and "stop_reason" in payload else NO
+            is_whole = "stop_reason" in payload or isinstance(payload.get("usage"), dict)
+            return CERTAIN if isinstance(content, (list, str, NoneType)) and is_whole else NO
         if kind in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
             return CERTAIN
         return LIKELY if kind == "message_stop" else NO
@@ -74,7 +80,7 @@ class AnthropicMessages(Dialect):
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-            if kind != "message":
+            if kind not in _APART:
                 if payload.get("usage"):
                     # That of the end; some servers have it in `message_stop`.
                     self.w.usage(payload["usage"], anthropic_usage)
@@ -131,12 +137,13 @@ class AnthropicMessages(Dialect):
 
     def _block_start(self, payload: dict[str, Any], frame: Frame) -> None:
         block = payload.get("content_block")
-        if isinstance(block, dict):
-            index = payload.get("index")
-            self._last = "" if is_blank(index) else index
-            self._start(self._last, block, frame, "content_block")
-        else:
+        if not isinstance(block, dict):
             self.w.unknown("content_block_start", payload)
+            return
+        index = payload.get("index")
+        self._last = "" if is_blank(index) else index
+        if block:  # else its first delta says what it is
+            self._start(self._last, block, frame, "content_block")
 
     def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """Open the block, or go on with it: some servers start a block again for every token."""
@@ -147,8 +154,10 @@ class AnthropicMessages(Dialect):
             if slot is not None and slot.open:
                 self._stop(slot)
             slot = self._open(index, kind, block)
-        elif slot.kind in CALLS:
-            self.w.identify(slot, id=block.get("id"), name=block.get("name"))
+        else:
+            if slot.kind in CALLS:
+                self.w.identify(slot, id=block.get("id"), name=block.get("name"))
+            self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
         w = self.w
         if kind == "text":
             w.delta(slot, block.get("text"))
@@ -190,11 +199,25 @@ class AnthropicMessages(Dialect):
             # Some servers send an object.
             delta = {**delta, "partial_json": json_text(delta["partial_json"], frame.data, "delta", "partial_json")}
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
-        handler = DELTAS.get(kind) if isinstance(kind, str) else None
-        if handler is not None:
-            handler(self, self._index(payload), delta)  # type: ignore[arg-type]
-        else:
+        handler, own = DELTAS.get(kind, _NO_DELTA) if isinstance(kind, str) else _NO_DELTA
+        if handler is None:
             self.w.unknown(word(kind, default="content_block_delta"), payload)
+            return
+        index = self._index(payload)
+        handler(self, index, delta)  # type: ignore[arg-type]
+        if not delta.keys() <= own:  # type: ignore[union-attr]
+            slot = self.w.slot(0, index)
+            if slot is not None:
+                self._keep(slot, delta, own)  # type: ignore[arg-type]
+
+    def _keep(self, slot: Slot, holder: dict[str, Any], own: frozenset[str]) -> None:
+        """Keep with its block what a delta, or a start that came again, says beside its *own* fields."""
+        rest = {name: value for name, value in holder.items() if name not in own and name != "type"}
+        known = slot.extra or {}
+        told = {name: value for name, value in rest.items() if not is_empty(value) and known.get(name) != value}
+        if told:
+            slot.extra = {**known, **told}
+            self.w.update(slot, extra=told)
 
     def _index(self, payload: dict[str, Any]) -> Any:
         """Which block an event means: the one that was started last if it does not say."""
@@ -205,7 +228,11 @@ class AnthropicMessages(Dialect):
         self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
 
     def _thinking_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        self.w.delta(self._slot(index, "reasoning", "thinking"), delta.get("thinking") or delta.get("text"))
+        """Thinking, which gateways sign in the same breath."""
+        slot = self._slot(index, "reasoning", "thinking")
+        self.w.delta(slot, delta.get("thinking") or delta.get("text"))
+        if "signature" in delta:
+            self.w.update(slot, signature=delta["signature"])
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """A whole signature: it replaces. An empty one says that there is such a field."""
@@ -233,7 +260,7 @@ class AnthropicMessages(Dialect):
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
-        self.w.update(slot, extra={name: value for name, value in delta.items() if name != "type"})
+        self.w.update(slot, extra={name: delta[name] for name in _COMPACTION if name in delta})
 
     def _slot(self, index: Any, kind: Kind, block: str) -> Slot:
         """The block of that index and kind. One that was never started is opened by its first delta."""
@@ -269,6 +296,14 @@ class AnthropicMessages(Dialect):
 
     def _ping(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.ping()
+
+    def _vertex_event(self, payload: dict[str, Any], frame: Frame) -> None:
+        """A sign of life with Vertex AI's own bill, which counts otherwise and may be older than the usage."""
+        self.w.ping()
+        bill = {name: value for name, value in payload.items() if name != "type"}
+        if bill:
+            self.w.extra(("vertex_event",), bill)
+            self._tell_error(payload, _ENVELOPE)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.error(error_event(payload))
@@ -333,17 +368,21 @@ HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] 
     "message_stop": AnthropicMessages._message_stop,
     "message": AnthropicMessages._whole_message,
     "ping": AnthropicMessages._ping,
-    "vertex_event": AnthropicMessages._ping,
+    "vertex_event": AnthropicMessages._vertex_event,
     "error": AnthropicMessages._error,
 }
 
-DELTAS: dict[str, Callable[[AnthropicMessages, Any, dict[str, Any]], None]] = {
-    "text_delta": AnthropicMessages._text_delta,
-    "thinking_delta": AnthropicMessages._thinking_delta,
-    "signature_delta": AnthropicMessages._signature_delta,
-    "citations_delta": AnthropicMessages._citations_delta,
-    "input_json_delta": AnthropicMessages._input_json_delta,
-    "compaction_delta": AnthropicMessages._compaction_delta,
+# How the deltas are taken, and which of their fields are. `estimated_tokens` is for a display.
+DELTAS: dict[str, tuple[Callable[[AnthropicMessages, Any, dict[str, Any]], None] | None, frozenset[str]]] = {
+    "text_delta": (AnthropicMessages._text_delta, frozenset({"type", "text"})),
+    "thinking_delta": (
+        AnthropicMessages._thinking_delta,
+        frozenset({"type", "thinking", "text", "signature", "estimated_tokens"}),
+    ),
+    "signature_delta": (AnthropicMessages._signature_delta, frozenset({"type", "signature"})),
+    "citations_delta": (AnthropicMessages._citations_delta, frozenset({"type", "citation"})),
+    "input_json_delta": (AnthropicMessages._input_json_delta, frozenset({"type", "partial_json"})),
+    "compaction_delta": (AnthropicMessages._compaction_delta, frozenset({"type", *_COMPACTION})),
 }
 
 AnthropicMessages.payloads = (*HANDLERS, *DELTAS)

@@ -22,7 +22,7 @@ from chunkfold.dialects._words import is_empty, is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
@@ -71,6 +71,8 @@ class BedrockConverse(Dialect):
         self._blocks: dict[Any, dict[Kind, Slot]] = {}
         # What server-side tools returned, given to the part when its block stops: a list that only grows.
         self._results: dict[Any, list[Any]] = {}
+        # What is withheld and came in pieces, which are one blob: the first piece, and those after it.
+        self._withheld: dict[Any, list[str | bytes]] = {}
         # Argument text for blocks that are no calls.
         self._orphans: dict[Any, list[str]] = {}
         # The exact text of the payload, and where in it the event stands.
@@ -115,6 +117,7 @@ class BedrockConverse(Dialect):
     def begin_again(self) -> None:
         self._blocks.clear()
         self._results.clear()
+        self._withheld.clear()
         self._orphans.clear()
         super().begin_again()
 
@@ -177,7 +180,9 @@ class BedrockConverse(Dialect):
         if known is not None and (not id_ or known.id in (None, id_)):
             self.w.identify(known, id=id_, name=use.get("name"))
         else:
-            slot = self._open(index, kind, **_call(use), number=index)
+            call = _call(use)
+            slot = self._open(index, kind, **call, number=index)
+            slot.extra = call["extra"].get("toolUse")
             slot.start_input = self._input_text(use.get("input"), "start") or None
 
     def _start_result(self, index: Any, result: dict[str, Any]) -> None:
@@ -203,10 +208,14 @@ class BedrockConverse(Dialect):
 
     def _arguments(self, index: Any, use: dict[str, Any]) -> None:
         text = self._input_text(use.get("input") or None, "delta")
+        slot = self._call_of(index)
+        if slot is None and use.get("name"):
+            self._start_call(index, {key: value for key, value in use.items() if key != "input"})
+            slot = self._call_of(index)
+        elif slot is not None and len(use) > ("input" in use):
+            self._identify(slot, use)
         if not text:
             return
-        block = self._blocks.get(index, {})
-        slot = block.get("tool_call") or block.get("server_tool_call")
         if slot is None:
             self.w.diagnose("orphan_delta", "argument text for a block that is no open call")
             slot = self.w.last_call(0)
@@ -215,6 +224,19 @@ class BedrockConverse(Dialect):
         else:
             # Without a start there is neither name nor id, so that nobody could run or answer it.
             self._orphans.setdefault(index, []).append(text)
+
+    def _call_of(self, index: Any) -> Slot | None:
+        block = self._blocks.get(index, {})
+        return block.get("tool_call") or block.get("server_tool_call")
+
+    def _identify(self, slot: Slot, use: dict[str, Any]) -> None:
+        """What a delta says of a call beside its input."""
+        self.w.identify(slot, id=use.get("toolUseId"), name=use.get("name"))
+        known = slot.extra or {}
+        rest = {key: value for key, value in use.items() if key not in _TOOL_USE and not is_empty(value)}
+        if any(known.get(key) != value for key, value in rest.items()):
+            slot.extra = {**known, **rest}
+            self.w.update(slot, extra={"toolUse": slot.extra})
 
     def _input_text(self, given: Any, field: str) -> str:
         """The text of an input, which some gateways send as an object."""
@@ -232,11 +254,19 @@ class BedrockConverse(Dialect):
             elif member == "signature" and isinstance(value, str):
                 self.w.update(self._part(index, "reasoning"), signature=value)
             elif member in ("redactedContent", "data") and isinstance(value, (str, bytes)):
-                self.w.update(self._part(index, "reasoning"), extra=_redacted(value))
+                self._redacted(index, value)
             elif member == "reasoningText" and isinstance(value, dict):
                 self._reasoning(index, value)  # as the whole body has it
             else:
                 self.w.unknown(f"delta.reasoningContent.{member}", content)
+
+    def _redacted(self, index: Any, content: str | bytes) -> None:
+        """Most send it in one piece; what comes after the first is put to it when the block stops."""
+        slot = self._part(index, "reasoning")
+        pieces = self._withheld.setdefault(index, [])
+        if not pieces:
+            self.w.update(slot, extra=_redacted(content))
+        pieces.append(content)
 
     def _citation(self, index: Any, citation: dict[str, Any]) -> None:
         """Whole. It cites the text of its block; Nova gives each a block of its own, without text."""
@@ -280,6 +310,10 @@ class BedrockConverse(Dialect):
     def _stop(self, index: Any, slot: Slot) -> None:
         if slot.kind == "server_tool_result" and index in self._results:
             self.w.update(slot, extra={"content": self._results.pop(index)})
+        elif slot.kind == "reasoning":
+            pieces = self._withheld.pop(index, ())
+            if len(pieces) > 1:
+                self.w.update(slot, extra={"encrypted": _one_blob(pieces)})
         self.w.stop(slot)
 
     # The answer of Converse, which is not streamed
@@ -463,6 +497,15 @@ def _result(result: dict[str, Any]) -> dict[str, Any]:
 def _redacted(content: str | bytes) -> dict[str, Any]:
     """Encrypted thinking: base64 on the wire, bytes from boto3."""
     return {"redacted": True, "encrypted": _base64(content)}
+
+
+def _one_blob(pieces: Sequence[str | bytes]) -> str:
+    """The pieces as one, in base64, of which each has its own padding; what is none is the text that it is."""
+    try:
+        blobs = [piece if isinstance(piece, bytes) else base64.b64decode(piece, validate=True) for piece in pieces]
+    except ValueError:
+        return "".join(map(_base64, pieces))
+    return _base64(b"".join(blobs))
 
 
 def _base64(data: str | bytes) -> str:

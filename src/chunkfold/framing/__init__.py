@@ -2,13 +2,14 @@
 From bytes to frames, whatever the framing.
 
 `Framer` looks at the first bytes and hands everything to one of two: `TextFramer` for SSE, lines of
-JSON, JSON documents and JSON arrays, or the reader of the AWS event-stream. Each is loaded when the
-first such stream comes. No provider is known here, nothing is raised, and where the bytes are cut
-makes no difference.
+JSON, JSON documents and JSON arrays (behind a third, if they are in UTF-16), or the reader of the AWS
+event-stream. Each is loaded when the first such stream comes. No provider is known here, nothing is
+raised, and where the bytes are cut makes no difference.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from chunkfold.framing._frame import Frame
@@ -17,14 +18,20 @@ if TYPE_CHECKING:
     from chunkfold.errors import LimitExceeded
     from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.framing.text import TextFramer
+    from chunkfold.framing.utf16 import Utf16Framer
 
 __all__ = ["Frame", "Framer"]
 
 _BOM = b"\xef\xbb\xbf"
+_MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANK = b" \t\r\n"
 # An AWS message begins with its length. No text begins with these bytes, no message is longer than they can say.
 _MAYBE_BINARY = (0x00, 0x01)
 _PRELUDE_BYTES = 12
+# What `curl -i` puts before the body: the head of the answer, or several (of a proxy, "100 Continue").
+_HTTP = b"HTTP/"
+_heads = re.compile(rb"(?:HTTP/[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*+\r?\n)+").match
+_HEADS_MAX = 16 << 10
 
 
 class Framer:
@@ -40,7 +47,7 @@ class Framer:
 
     def __init__(self, frame_bytes: int | None = 64 << 20) -> None:
         self._frame_bytes = frame_bytes
-        self.reader: TextFramer | EventStreamFramer | None = None
+        self.reader: TextFramer | Utf16Framer | EventStreamFramer | None = None
         """What reads the framing that was found out. It may be fed directly."""
         self.messages: EventStreamFramer | None = None
         """The same, if what comes is binary messages."""
@@ -109,18 +116,42 @@ class Framer:
     def _begin(self, data: bytes) -> list[Frame]:
         """Look at the first bytes; keep them while they may still be two things."""
         if not self._begun:
-            if len(data) < len(_BOM) and _BOM.startswith(data):
+            if any(len(data) < len(mark) and mark.startswith(data) for mark in (_BOM, *_MARKS_OF_UTF16)):
                 self._head = data
                 return []
             self._begun = True
+            self._head = b""
+            if data.startswith(_MARKS_OF_UTF16):
+                return self._begin_utf16(data)
             data = data.removeprefix(_BOM)
         data = data.lstrip(_BLANK)
         self._head = data
-        if not data or (data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES):
+        if not data or _may_be_binary(data):
+            return []
+        body = _body_at(data) if _HTTP.startswith(data[:5]) else 0
+        if body is None:
             return []
         self._head = b""
+        if body and data[body] in _MAYBE_BINARY:
+            return self._begin_behind(data[:body], data[body:])
         self.reader = self._choose(data)
         return self.reader.feed(data)
+
+    def _begin_utf16(self, data: bytes) -> list[Frame]:
+        from chunkfold.framing.utf16 import MARKS, Utf16Framer
+
+        self.reader = Utf16Framer(self._frame_bytes, MARKS[data[:2]])
+        return self.reader.feed(data[2:])
+
+    def _begin_behind(self, heads: bytes, data: bytes) -> list[Frame]:
+        """The heads of HTTP are text, whatever comes behind them."""
+        from chunkfold.framing.text import TextFramer
+
+        self.reader = self._choose(data)
+        if self.messages is None:
+            return self.reader.feed(heads + data)
+        lines = TextFramer(self._frame_bytes)
+        return lines.feed(heads) + lines.close() + self.reader.feed(data)
 
     def _choose(self, head: bytes) -> TextFramer | EventStreamFramer:
         if head[0] in _MAYBE_BINARY:
@@ -132,3 +163,18 @@ class Framer:
         from chunkfold.framing.text import TextFramer
 
         return TextFramer(self._frame_bytes)
+
+
+def _may_be_binary(data: bytes) -> bool:
+    """True if *data* begins like a binary message and is too short to tell."""
+    return data[0] in _MAYBE_BINARY and len(data) < _PRELUDE_BYTES
+
+
+def _body_at(data: bytes) -> int | None:
+    """Where the body begins behind the heads of HTTP in *data*; `None` if that cannot be told yet."""
+    heads = _heads(data, 0, _HEADS_MAX)
+    at = heads.end() if heads is not None else 0
+    rest = data[at : at + _PRELUDE_BYTES]
+    if not rest or _may_be_binary(rest):
+        return None
+    return None if _HTTP.startswith(rest[:5]) and len(data) <= _HEADS_MAX else at

@@ -4,6 +4,9 @@ AWS event-stream (`application/vnd.amazon.eventstream`): binary messages with tw
 A message is: total length (4 bytes), headers length (4), CRC32 of these 8 (4), headers, payload, CRC32
 of everything before it (4); numbers are big-endian. After a message that does not fit its checksums
 the place of the next one is a guess, so nothing more is read.
+
+SageMaker's messages are not cut where the model's events are: they are pieces of the body that its server sends, which
+is text of any framing.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from chunkfold.framing._frame import Frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chunkfold.framing.text import TextFramer
+
 __all__ = ["EventStreamFramer", "judge_prelude"]
 
 PRELUDE_BYTES = 12
@@ -32,6 +37,9 @@ _MESSAGE_MAX = (24 << 20) + _HEADERS_MAX + _AROUND
 # Blocks of headers that are remembered: more and longer ones than any stream has, and no way to fill the memory.
 _KINDS_MAX = 64
 _BLOCK_MAX = 1024
+# The name of SageMaker's messages.
+_PIECE = "PayloadPart"
+
 # Beginnings of messages that are remembered. Under one block of headers they differ in the length alone.
 _HEADS_MAX = 1024
 
@@ -62,7 +70,7 @@ class EventStreamFramer:
     framing = "aws-eventstream"
     closed_array = False
 
-    __slots__ = ("_buffer", "_cap", "_kinds", "breach", "idle", "is_over", "need")
+    __slots__ = ("_body", "_buffer", "_cap", "_kinds", "breach", "idle", "is_over", "need")
 
     def __init__(self, frame_bytes: int | None) -> None:
         self.breach: LimitExceeded | None = None
@@ -74,6 +82,8 @@ class EventStreamFramer:
         """How many bytes there must be, with those that are half-read, before it is worth a look."""
         self.is_over = False
         """Nothing more is read."""
+        self._body: TextFramer | None = None
+        """What reads the body that comes in pieces."""
         self._kinds: dict[bytes, dict[str, str]] = {}
         """Headers that were read before: a stream has one block of them for each kind of event."""
 
@@ -109,9 +119,10 @@ class EventStreamFramer:
         return AlikeMessages(name, blocks[-1], self._cap) if blocks else None
 
     def close(self) -> list[Frame]:
-        """What is left of a message that the end of the input cut."""
+        """What the end of the input completes, and what is left of a message that it cut."""
+        out = self._body.close() if self._body is not None else []
         rest = self.release()
-        return [Frame(rest, cut=True)] if rest else []
+        return [*out, Frame(rest, cut=True)] if rest else out
 
     def _read(self, data: bytes, out: list[Frame]) -> int:
         """Read all whole messages; the place where the first one begins that is not all there."""
@@ -133,12 +144,27 @@ class EventStreamFramer:
                 self.need = total
                 return pos
             else:
-                out.append(self._message(data, pos, pos + total, pos + PRELUDE_BYTES + headers))
+                frame = self._message(data, pos, pos + total, pos + PRELUDE_BYTES + headers)
+                if frame.event == _PIECE:
+                    out.extend(self._pieces(frame.data))
+                else:
+                    out.append(frame)
             pos += total
-            if out[-1].kind == "corrupt":
+            if self.is_over or (out and out[-1].kind == "corrupt"):
                 self.is_over = True
                 return pos
         return pos
+
+    def _pieces(self, piece: bytes) -> list[Frame]:
+        """The frames of the body that *piece* goes on with."""
+        if self._body is None:
+            from chunkfold.framing.text import TextFramer
+
+            self._body = TextFramer(self._cap)
+        frames = self._body.feed(piece)
+        self.breach = self._body.breach
+        self.is_over = self.breach is not None
+        return frames
 
     def _message(self, data: bytes, start: int, end: int, payload: int) -> Frame:
         """The message from *start* to *end*, whose payload begins at *payload*."""

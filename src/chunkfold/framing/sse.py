@@ -17,6 +17,9 @@ from chunkfold.framing.json_text import BracketScanner, JsonLines, is_whole_json
 
 __all__ = ["PendingEvent"]
 
+_DATA = b"data:"
+_BRACE = b"{"
+
 
 class PendingEvent:
     """The event that the field lines so far belong to."""
@@ -38,11 +41,12 @@ class PendingEvent:
         """Whether no line of an event was seen since the last blank line."""
         return not self._lines and not self._name and self._held is None
 
-    def add_name(self, value: bytes) -> None:
+    def add_name(self, value: bytes, out: list[Frame]) -> None:
         """Take the value of an `event` line; the last one wins."""
         if self._lines:
             self._held = value
         else:
+            self._drop_name(out)
             self._name = value
 
     def add_data(self, value: bytes, out: list[Frame]) -> None:
@@ -66,9 +70,16 @@ class PendingEvent:
             self._held = None
         if self._lines:
             self._emit(out)
+        else:
+            self._drop_name(out)
         # "If the data buffer is an empty string, set the data buffer and the event type
         # buffer to the empty string and return." -- WHATWG HTML, 9.2.6
         self._name = b""
+
+    def _drop_name(self, out: list[Frame]) -> None:
+        """The name names nothing. Data may stand in it, where line ends are left out, or written as text."""
+        if _DATA in self._name or _BRACE in self._name:
+            out.append(Frame(b"event: " + self._name, kind="stray"))
 
     def close(self, out: list[Frame]) -> None:
         """The end of the input, which ends the event as well."""

@@ -321,7 +321,7 @@ class TextFramer:
             self._event.add_data(value, self._out)
             self._check(self._event.size)
         elif name == b"event":
-            self._event.add_name(value)
+            self._event.add_name(value, self._out)
         elif not name:
             self._out.append(Frame(value, kind="comment"))
         elif name not in (b"id", b"retry"):
@@ -330,7 +330,7 @@ class TextFramer:
         self._found("sse")
 
     def _stray(self, line: bytes) -> None:
-        if line:
+        if line.strip(b" \t"):
             self._out.append(Frame(line, kind="stray"))
 
     def _mark_cut_field(self, line: bytes) -> None:

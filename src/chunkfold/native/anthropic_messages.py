@@ -78,6 +78,7 @@ def body(response: Response) -> dict[str, Any]:
     """The `message` of a response."""
     out = fields(response.extra)
     parts = [part for part in response.parts if not _is_event(part)]
+    model = response.model
     error = error_of(response)
     if error is None or parts or response.id is not None or response.native_finish_reason is not None:
         out["type"] = "message"
@@ -85,16 +86,27 @@ def body(response: Response) -> dict[str, Any]:
             choices = response.choices
             out["role"] = choices[0].role if choices else "assistant"
             out |= {key: value for key, value in DEFAULTS.items() if key not in out}
+            model = _served_by(parts) or model
         is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
         out["content"] = response.text if is_text else [block(part) for part in parts]
     elif response.usage is None and all(error.get(key) == value for key, value in out.items()):
         return error  # nothing else came
     usage = usage_of(response.usage)
     reason = response.native_finish_reason
-    fill(out, id=response.id, model=response.model, created=response.created, stop_reason=reason, usage=usage)
+    fill(out, id=response.id, model=model, created=response.created, stop_reason=reason, usage=usage)
     add_error(out, response)
     add_unknown(out, [part for part in response.parts if _is_event(part)])
     return out
+
+
+def _served_by(parts: list[Part]) -> str | None:
+    """
+    The model of the last fallback. The start of a stream names the model that was asked; what is not streamed, the one
+    that answered.
+    """
+    blocks = [part.payload for part in parts if isinstance(part, UnknownPart) and part.name == "fallback"]
+    models = [block["to"].get("model") for block in blocks if isinstance(block.get("to"), dict)]
+    return next((model for model in reversed(models) if isinstance(model, str) and model), None)
 
 
 def _is_event(part: Part) -> bool:
@@ -177,7 +189,8 @@ def _is_sent(part: Part) -> bool:
         return bool(part.signature or part.encrypted)
     if isinstance(part, UnknownPart):
         # A block of a new kind, but no event.
-        return not _is_event(part) and str(part.payload.get("type")) not in HANDLERS
+        kind = None if _is_event(part) else part.payload.get("type")
+        return isinstance(kind, str) and kind not in HANDLERS
     return type(part) in _BLOCKS
 
 
