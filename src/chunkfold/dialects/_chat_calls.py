@@ -15,6 +15,7 @@ from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_functi
 from chunkfold.dialects._words import is_blank, says_nothing, whole_number
 
 if TYPE_CHECKING:
+    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
@@ -30,21 +31,68 @@ _NO_ID: tuple[Any, ...] = (None, "", "null")
 def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], frame: Frame) -> None:
     """Pieces of calls, or whole ones."""
     calls = value if isinstance(value, list) else [value]
+    if len(calls) > 1 and not chat.is_whole and not any(map(_has_index, calls)):
+        _abreast(chat, index, calls, frame)
+        return
     for place, call in enumerate(calls):
-        if isinstance(call, dict):
-            _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
-        elif call is not None:
-            chat.w.unknown("tool_call", call)
+        _any_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
 
 
-def _tool_call(chat: OpenAIChat, index: int, call: dict[str, Any], place: int, frame: Frame, *, is_alone: bool) -> None:
+def _any_call(
+    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None = None
+) -> Slot | None:
+    if isinstance(call, dict):
+        return _tool_call(chat, index, call, place, frame, is_alone=is_alone, to=to)
+    if call is not None:
+        chat.w.unknown("tool_call", call)
+    return None
+
+
+def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> None:
+    """
+    Several in one list without an index. Where they open a call each, bare pieces in a list as long are for the calls
+    in their places.
+    """
+    before = chat.abreast.get(index, [])
+    is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
+    slots = [
+        _any_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
+        for place, call in enumerate(calls)
+    ]
+    if not is_bare:
+        opened = [slot for slot in slots if slot is not None and slot.id is not None]
+        chat.abreast[index] = opened if len({slot.id for slot in opened}) == len(calls) else []
+
+
+def _has_index(call: Any) -> bool:
+    return isinstance(call, dict) and not is_blank(call.get("index"))
+
+
+def _is_named(call: Any) -> bool:
+    """True if a piece says whose it is, or what it calls."""
+    if not isinstance(call, dict):
+        return call is not None
+    function = call.get("function")
+    return _id_of(call) is not None or not isinstance(function, dict) or not is_blank(function.get("name"))
+
+
+def _tool_call(
+    chat: OpenAIChat,
+    index: int,
+    call: dict[str, Any],
+    place: int,
+    frame: Frame,
+    *,
+    is_alone: bool,
+    to: Slot | None = None,
+) -> Slot | None:
     kind = call.get("type") or ("custom" if call.get("custom") else "function")
     holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
     flat = flat_function(call)
     function = flat or call.get(holder) or {}
     if not isinstance(function, dict):
         chat.w.unknown("tool_call", call)
-        return
+        return None
     key, arguments = "arguments", function.get("arguments")
     if is_blank(arguments):
         key = arguments_key(function)
@@ -80,16 +128,16 @@ def _tool_call(chat: OpenAIChat, index: int, call: dict[str, Any], place: int, f
     if not is_first and not arguments and not chat.is_whole and says_nothing(call):
         # A form that is filled in later, or never.
         if not chat.w.has_call(index, number):
-            return
+            return None
     if not isinstance(number, (int, str)):
         is_named = name and not id_ and not arguments and not is_alone
         number = _number_by_place(chat, index, place, is_named=bool(is_named))
     # An object with nothing in it may only say that text is to follow.
     is_start = arguments == {} and (id_ or not name) and not chat.is_whole
-    chat.w.call(
+    return chat.w.call(
         index,
         number=number,
-        id=id_,
+        id=id_ if to is None else to.id,
         name=name,
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),

@@ -104,6 +104,8 @@ class OpenAIChat(Dialect):
         self.reasoning_done: Frame | None = None
         # Details of the reasoning that have a signature.
         self.signed: set[Slot | None] = set()
+        # Calls that were opened in one list without an index, by the choice.
+        self.abreast: dict[int, list[Slot]] = {}
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
