@@ -72,8 +72,12 @@ IN_A_STREAM = [
     # vLLM before it wrote a number
     ({"type": "BadRequestError"}, 400, False),
     ({"type": "InternalServerError"}, 500, True),
+    # Databricks
+    ({"error_code": "REQUEST_LIMIT_EXCEEDED"}, 429, True),
+    ({"error_code": "TEMPORARILY_UNAVAILABLE"}, 503, True),
     # Gateways
     ({"type": "bad_gateway"}, 502, True),
+    ({"type": "internal_error"}, 500, True),
     ({"code": "not-found"}, 404, False),
     ({"type": "model_overloaded"}, None, True),
     ({"type": "invalid_model"}, None, False),

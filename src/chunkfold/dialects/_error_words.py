@@ -35,8 +35,8 @@ _STATUS: Final = {
     "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
     "model_not_found": 404, "server_is_overloaded": 503, "slow_down": 503,
     # DashScope's, which go on after a dot: `Throttling.RateQuota`. The others are those of its compatible mode.
-    "Throttling": 429, "InternalError": 500, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
-    "ModelUnavailable": 503, "limit_requests": 429, "limit_burst_rate": 429, "internal_error": 500,
+    "Throttling": 429, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
+    "ModelUnavailable": 503, "limit_requests": 429, "limit_burst_rate": 429,
     # Moonshot.
     "engine_overloaded_error": 429, "rate_limit_reached_error": 429, "exceeded_current_quota_error": 429,
     # Volcengine Ark, which has the phrases of HTTP as its types.
@@ -52,18 +52,18 @@ _STATUS: Final = {
     "The caller does not have permission to execute the specified operation": 403,
     "Some requested entity was not found": 404,
     "Some resource has been exhausted": 429,
-    "Internal error": 500,
     "The service is currently unavailable": 503,
     "Deadline expired before operation could complete": 504,
 }  # fmt: skip
 
 # The phrases of HTTP itself, which many servers have for types and codes: `TooManyRequests`, `bad_gateway`,
-# `InternalServerError`, `not-found`.
+# `InternalServerError`, `not-found`; and of gRPC, in the spellings of Databricks and others.
 _PHRASES: Final = {
     "badrequest": 400, "unauthorized": 401, "paymentrequired": 402, "forbidden": 403, "notfound": 404,
     "requesttimeout": 408, "payloadtoolarge": 413, "contenttoolarge": 413, "unprocessableentity": 422,
-    "toomanyrequests": 429, "ratelimit": 429, "ratelimitexceeded": 429, "internalserver": 500, "badgateway": 502,
-    "serviceunavailable": 503, "gatewaytimeout": 504,
+    "toomanyrequests": 429, "ratelimit": 429, "ratelimitexceeded": 429, "requestlimitexceeded": 429,
+    "resourceexhausted": 429, "internal": 500, "internalserver": 500, "badgateway": 502, "serviceunavailable": 503,
+    "temporarilyunavailable": 503, "gatewaytimeout": 504, "deadlineexceeded": 504,
 }  # fmt: skip
 
 # The numbers of MiniMax's `base_resp`, which mean other things elsewhere.
@@ -88,7 +88,7 @@ _RETRY: Final = frozenset(
 USED_UP: Final = frozenset(
     {
         "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
-        "exceeded_current_quota_error", "QuotaExceeded", "1113", "1304", "1308", "1309", "1310",
+        "exceeded_current_quota_error", "QuotaExceeded", "quota_exceeded", "1113", "1304", "1308", "1309", "1310",
     }
 )  # fmt: skip
 # Codes that gateways and SDKs give to what went well.
