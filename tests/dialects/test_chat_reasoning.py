@@ -62,3 +62,19 @@ def test_a_message_that_is_told_again_has_the_tools_that_were_run():
     frames = [ANSWER, whole(executed_tools=tools)]
     response = assert_laws(b"".join(frames), frames, "openai-chat")
     assert response.to_native()["choices"][0]["message"]["executed_tools"] == tools
+
+
+@pytest.mark.parametrize("blank", [{"text": ""}, {"text": "", "signature": None}, {"text": None, "signature": ""}])
+def test_a_detail_that_was_opened_blank_has_its_text_under_every_name_that_comes(blank):
+    frames = [
+        chunk({"content": "", "reasoning": "", "reasoning_details": [{**TEXT, **blank}]}),
+        chunk({"content": "", "reasoning": "Is ", "reasoning_details": [{**TEXT, "text": "Is "}]}),
+        chunk({"content": "", "reasoning": "it?", "reasoning_details": [{**TEXT, "text": "it?"}]}),
+        chunk({"content": "", "reasoning": None, "reasoning_details": [{**TEXT, "text": "", "signature": "S"}]}),
+        ANSWER,
+        chunk({}, finish_reason="stop"),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == [("Is it?", "S"), ("It is.", None)]
+    message = response.to_native()["choices"][0]["message"]
+    assert (message["reasoning"], message["reasoning_details"]) == ("Is it?", [SIGNED])

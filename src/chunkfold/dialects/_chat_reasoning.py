@@ -115,10 +115,12 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
             start["encrypted"] = detail["data"]
         before = w.current(index, "reasoning")
         slot = w.start(index, "reasoning", key=key, extra=start)
-        slot.extra = rest
+        slot.extra = {**rest, "$field": names}
         if before is not None and before is not slot:
             w.stop(before)
     else:
+        if text and isinstance(names, list) and (slot.extra or {}).get("$field") == "reasoning_details":
+            rest["$field"] = names  # it was opened without a text, which stands beside it from here on
         new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
         slot.extra = {**(slot.extra or {}), **new}
         if detail.get("data"):
