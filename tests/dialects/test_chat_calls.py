@@ -219,3 +219,19 @@ def test_pieces_in_one_list_are_for_the_one_call_there_is():
     frames = [chunk(whole_call("a", "ls", "")), bare('{"p"', ":1}"), FINISH]
     (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
     assert call.raw_arguments == '{"p":1}'
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        [chunk(whole_call("a", "ls", '{"p":1}'), whole_call("b", "cat", ""))],
+        [
+            chunk(whole_call("a", "ls", "")),
+            chunk({"function": {"arguments": '{"p":1}'}}, whole_call("b", "cat", "")),
+        ],
+    ],
+)
+def test_pieces_in_one_list_are_for_the_last_call_where_the_one_before_is_done(begun):
+    frames = [*begun, bare('{"q"', ":2}"), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"p":1}'), ("b", '{"q":2}')]

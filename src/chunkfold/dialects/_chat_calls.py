@@ -50,18 +50,19 @@ def _any_call(
 
 def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> None:
     """
-    Several in one list without an index. Where they open a call each, bare pieces in a list as long are for the calls
-    in their places.
+    Several in one list without an index. Where they open a call each, without any arguments yet, bare pieces in a list
+    as long are for the calls in their places.
     """
     before = chat.abreast.get(index, [])
     is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
+    is_start = all(map(_is_named, calls))
     slots = [
         _any_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
         for place, call in enumerate(calls)
     ]
     if not is_bare:
-        opened = [slot for slot in slots if slot is not None and slot.id is not None]
-        chat.abreast[index] = opened if len({slot.id for slot in opened}) == len(calls) else []
+        opened = [slot for slot in slots if slot is not None and slot.id is not None and not slot.has_text]
+        chat.abreast[index] = opened if is_start and len({slot.id for slot in opened}) == len(calls) else []
 
 
 def _has_index(call: Any) -> bool:
