@@ -28,7 +28,7 @@ _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "image_prohibited_content", "image_safety"), "content_filter"),
-    **dict.fromkeys(("spii", "model_armor"), "content_filter"),
+    **dict.fromkeys(("spii", "model_armor", "blacklist"), "content_filter"),
     **dict.fromkeys(("image_recitation", "error_toxic"), "content_filter"),
     "refusal": "refusal",
     **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),
@@ -98,8 +98,16 @@ def says_nothing(value: Any) -> bool:
 
 def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
-    found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
-    return cast("FinishReason", found)
+    found = _known_reason(word, own)
+    if found is None and ":" in word:
+        # Gemini's compatible endpoint: `content_filter: PROHIBITED_CONTENT`. What stands behind the colon says more.
+        first, _, last = map(str.strip, word.partition(":"))
+        found = _known_reason(last, own) or _known_reason(first, own)
+    return cast("FinishReason", found or "unknown")
+
+
+def _known_reason(word: str, own: Mapping[str, str]) -> str | None:
+    return own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower())
 
 
 def whole_number(said: object) -> int | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
-from chunkfold.dialects._words import choice_index, says_nothing, word
+from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +40,8 @@ _MESSAGE = frozenset(
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
+# All that a choice of Gemini's endpoint has where a filter took the message.
+_BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
 
 # Fields that have a place of their own in the native body, and what is in no body that was not streamed.
@@ -95,7 +97,10 @@ class OpenAIChat(Dialect):
             return NO
         if "delta" in first:
             return CERTAIN if kind in (None, "") and "model_id" not in payload else LIKELY
-        return LIKELY if isinstance(first.get("message"), dict) and "output" not in payload else NO
+        if isinstance(first.get("message"), dict):
+            return LIKELY if "output" not in payload else NO
+        # Nothing but why it ended, which Gemini's endpoint says so.
+        return LIKELY if is_real(first.get("finish_reason")) and "text" not in first and not kind else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -245,6 +250,8 @@ class OpenAIChat(Dialect):
             for key in ("index", "delta", "text"):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
+            if "message" not in choice:
+                w.extra(("choices", index, "$absent"), ["message"])
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
@@ -468,7 +475,7 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
     """True if a choice is of a body that was not streamed. Perplexity has an empty `delta` there."""
     message, delta = choice.get("message"), choice.get("delta")
     if not isinstance(message, dict) or "delta" not in choice:
-        return isinstance(message, dict)
+        return isinstance(message, dict) or (said == "chat.completion" and choice.keys() <= _BARE)
     if said == "chat.completion.chunk":
         return False
     delta = delta if isinstance(delta, dict) else {}

@@ -143,7 +143,8 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
     if not whole:
         out["index"] = choice.index
     message = extra_of(extra, "message")
-    out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+    if "message" not in extra.get("$absent", ()):
+        out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
     if not whole:
         shown = out["message"]
         shown["role"] = shown.get("role") or choice.role
