@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 
@@ -78,3 +78,19 @@ def test_a_detail_that_was_opened_blank_has_its_text_under_every_name_that_comes
     assert [(part.text, part.signature) for part in response.parts] == [("Is it?", "S"), ("It is.", None)]
     message = response.to_native()["choices"][0]["message"]
     assert (message["reasoning"], message["reasoning_details"]) == ("Is it?", [SIGNED])
+
+
+def test_azure_tells_its_reasoning_in_pieces_and_names_it_at_the_end():
+    frames = [
+        chunk({"cot_summary": " "}),
+        chunk({"cot_summary": "Analy"}),
+        chunk({"cot_summary": "zing"}),
+        ANSWER,
+        chunk({}, finish_reason="stop"),
+        chunk({"cot_id": "cot_1"}),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert (response.reasoning, response.text) == (" Analyzing", "It is.")
+    message = response.to_native()["choices"][0]["message"]
+    assert message == {"role": "assistant", "content": "It is.", "cot_summary": " Analyzing", "cot_id": "cot_1"}

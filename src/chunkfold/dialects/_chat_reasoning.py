@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FIELDS", "details", "plain", "restated", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
-FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
 _OTHERS = frozenset(FIELDS[1:])
 _THINKING = ("thinking", "summary", "text", "reasoning")
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})

@@ -35,8 +35,8 @@ _CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
-        "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "executed_tools",
-        "citations",
+        "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
+        "executed_tools", "citations",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
@@ -74,7 +74,7 @@ class OpenAIChat(Dialect):
     ends_with_done: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = (
         "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "thinking", "text", "summary",
-        "refusal",
+        "cot_summary", "refusal",
     )  # fmt: skip
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created", "id")
     running_keys: ClassVar[tuple[str, ...]] = ("usage",)
@@ -530,6 +530,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning": _chat_reasoning.plain,
     "reasoning_text": _chat_reasoning.plain,
     "thinking": _chat_reasoning.plain,
+    "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,

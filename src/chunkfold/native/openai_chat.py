@@ -53,6 +53,7 @@ _PIECES = {
     ".reasoning_content": APPEND,
     ".reasoning_text": APPEND,
     ".thinking": APPEND,
+    ".cot_summary": APPEND,
     ".reasoning_details[]": FIRST,
     ".reasoning_details[].text": APPEND,
     ".reasoning_details[].summary": APPEND,
@@ -104,7 +105,10 @@ RULES: Mapping[str, Rule] = {
 _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
-_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
+_NAMES = (
+    "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
+    "thinking_blocks",
+)  # fmt: skip
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
