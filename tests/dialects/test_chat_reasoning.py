@@ -94,3 +94,29 @@ def test_azure_tells_its_reasoning_in_pieces_and_names_it_at_the_end():
     assert (response.reasoning, response.text) == (" Analyzing", "It is.")
     message = response.to_native()["choices"][0]["message"]
     assert message == {"role": "assistant", "content": "It is.", "cot_summary": " Analyzing", "cot_id": "cot_1"}
+
+
+OPAQUE = {"reasoning_opaque": "OP"}
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([chunk({"reasoning_text": "Is it?"}), chunk(OPAQUE), ANSWER], [("Is it?", "OP"), ("It is.", None)]),
+        (
+            [chunk({"reasoning_text": "Is it?"}), chunk({"content": "It is.", **OPAQUE})],
+            [("Is it?", "OP"), ("It is.", None)],
+        ),
+        ([chunk({"content": "It ", **OPAQUE}), chunk({"content": "is."})], [("", "OP"), ("It is.", None)]),
+        ([ANSWER, chunk(OPAQUE)], [("It is.", None), ("", "OP")]),
+    ],
+)
+def test_what_copilot_wants_back_goes_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, getattr(part, "encrypted", None)) for part in response.parts] == parts
+    assert response.text == "It is."
+    for message in (response.to_native()["choices"][0]["message"], response.message.to_request("openai-chat")):
+        assert (message["content"], message["reasoning_opaque"]) == ("It is.", "OP")
+    assert "OP" not in str(response.message.to_request("anthropic"))

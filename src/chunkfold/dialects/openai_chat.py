@@ -532,6 +532,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "thinking": _chat_reasoning.plain,
     "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
+    "reasoning_opaque": _chat_reasoning.opaque,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,

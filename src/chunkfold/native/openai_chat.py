@@ -396,4 +396,6 @@ def request(message: Message) -> dict[str, Any]:
     for part in parts:
         if isinstance(part, TextPart) and part.signature and "extra_content" in part.extra:
             out["extra_content"] = copied(part.extra["extra_content"])
+        if isinstance(part, ReasoningPart) and "reasoning_opaque" in part.extra:
+            out["reasoning_opaque"] = part.extra["reasoning_opaque"]
     return out
