@@ -81,6 +81,9 @@ IN_A_STREAM = [
     ({"code": "not-found"}, 404, False),
     ({"type": "model_overloaded"}, None, True),
     ({"type": "invalid_model"}, None, False),
+    # Whoever says how long to wait
+    ({"type": "loading", "retry_after": 5}, None, True),
+    ({"code": "1113", "retry_after": 5}, 429, False),
 ]
 
 
@@ -89,6 +92,12 @@ def test_the_words_of_an_error_tell_its_status_where_there_is_none(fields, statu
     """A stream has begun with 200, so that nothing else tells whether the request may succeed later."""
     error = error_in({"error": {"message": "m", **fields}})
     assert (error.status, error.retryable) == (status, is_retryable)
+
+
+def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
+    """Hugging Face."""
+    error = error_in({"error": "Model m is currently loading", "estimated_time": 20.5})
+    assert (error.message, error.retryable, error.retry_after) == ("Model m is currently loading", True, 20.5)
 
 
 def test_sentences_of_grpc_are_codes():

@@ -95,14 +95,17 @@ USED_UP: Final = frozenset(
 FINE: Final = (200, "200", "0", "Success", "success")
 
 
-def is_retryable(words: Iterable[Any], status: int | None) -> bool:
-    """True if the same request may succeed later, by any of the error's *words* or by its HTTP *status*."""
+def is_retryable(words: Iterable[Any], status: int | None, *, is_asked_to_wait: bool = False) -> bool:
+    """
+    True if the same request may succeed later: by any of the error's *words* or by its HTTP *status*, or if it says how
+    long to wait.
+    """
     said = [word for word in words if isinstance(word, str)]
     if not USED_UP.isdisjoint(said):
         return False
     if not _RETRY.isdisjoint(said) or any("overloaded" in word.lower() for word in said):
         return True
-    return status is not None and (status in (408, 425, 429) or status >= 500)
+    return is_asked_to_wait if status is None else status in (408, 425, 429) or status >= 500
 
 
 def is_known(word: str) -> bool:

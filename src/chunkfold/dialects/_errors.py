@@ -43,13 +43,14 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
+    words, wait = (kind, code, detailed, error.get("error_type")), _retry_after(error)
     return StreamError(
         type=kind,
         message=_message_of(error),
         code=code,
         status=number,
-        retryable=is_retryable((kind, code, detailed, error.get("error_type")), number),
-        retry_after=_retry_after(error),
+        retryable=is_retryable(words, number, is_asked_to_wait=wait is not None),
+        retry_after=wait,
         raw=raw,
     )
 
@@ -229,7 +230,8 @@ _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
     "httpStatus", "http_code", "status",
 )  # fmt: skip
-_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds")
+# The last one is Hugging Face's, while a model is loading.
+_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
 _BESIDE = (*_STATUSES, *_DELAYS)
 
 
