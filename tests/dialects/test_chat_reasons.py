@@ -26,6 +26,7 @@ def chunk(**choice):
         ("function_call_filter: MALFORMED_FUNCTION_CALL", "error"),
         ("function_call_filter: UNEXPECTED_TOOL_CALL", "error"),
         ("blacklist", "content_filter"),
+        ("end", "stop"),
         ("strange: THING", "unknown"),
         (":", "unknown"),
     ],
