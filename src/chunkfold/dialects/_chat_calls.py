@@ -102,18 +102,8 @@ def _tool_call(
     if id_ is None and "id" in function and not chat.is_whole:
         # llama.cpp had it there for some days.
         id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
-    # The first piece of a call says which fields it has.
     is_first = bool(name or id_)
-    rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
-    inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
-    if flat:
-        rest = {field: item for field, item in rest.items() if field not in flat}
-    if inner:
-        rest[holder] = inner
-    if flat and is_first:
-        rest["$flat"] = True
-    if key not in _FUNCTION and is_first:
-        rest["$key"] = key
+    rest = _further_fields(call, function, flat, holder, key, is_first=is_first)
     if is_first and other in call:
         rest[other] = call[other]
     if arguments is not None and not isinstance(arguments, str):
@@ -145,6 +135,23 @@ def _tool_call(
         tool_type=kind if isinstance(kind, str) else "function",
         extra=rest,
     )
+
+
+def _further_fields(
+    call: dict[str, Any], function: dict[str, Any], flat: dict[str, Any], holder: str, key: str, *, is_first: bool
+) -> dict[str, Any]:
+    """What a piece has beside its id, its name and its arguments. The first of a call says which fields it has."""
+    rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
+    inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
+    if flat:
+        rest = {field: item for field, item in rest.items() if field not in flat}
+    if inner:
+        rest[holder] = inner
+    if flat and is_first:
+        rest["$flat"] = True
+    if key not in _FUNCTION and is_first:
+        rest["$key"] = key
+    return rest
 
 
 def _number_by_place(chat: OpenAIChat, index: int, place: int, *, is_named: bool) -> str | None:
