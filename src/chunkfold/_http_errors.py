@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chunkfold.dialects._errors import error_in, is_retryable, read_error, seconds
+from chunkfold.dialects._error_words import is_retryable
+from chunkfold.dialects._errors import error_in, read_error, seconds
 from chunkfold.response import StreamError
 
 __all__ = ["retry_after_seconds", "status_error"]

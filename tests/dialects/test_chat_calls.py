@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 
@@ -185,3 +185,53 @@ def test_what_is_thought_after_a_signature_is_a_detail_of_its_own(frames):
     assert [(part.text, part.signature) for part in response.parts] == [("AB", "S1"), ("C", "S2")]
     details = response.to_native()["choices"][0]["message"]["reasoning_details"]
     assert [(made["text"], made["signature"]) for made in details] == [("AB", "S1"), ("C", "S2")]
+
+
+def bare(*texts, **fields):
+    return chunk(*({"function": {"arguments": text}, **fields} for text in texts))
+
+
+OPENED = [chunk({**whole_call("a", "ls", ""), "index": None}, whole_call("b", "cat", ""))]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [bare('{"p":1}', '{"q":2}')],
+        [bare('{"p"', '{"q"'), bare(":1}", ":2}")],
+        [bare('{"p":1}', ""), bare("", '{"q":2}')],
+        [bare('{"p":1}', '{"q":2}', id="", index=None)],
+        [bare('{"p":1}', '{"q"'), bare(":2}")],
+    ],
+)
+def test_bare_pieces_in_one_list_are_for_the_calls_in_their_places(frames):
+    """Servers that leave the index out, with several calls at a time."""
+    frames = [*OPENED, *frames, FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(call.id, call.name, call.raw_arguments) for call in response.tool_calls] == [
+        ("a", "ls", '{"p":1}'),
+        ("b", "cat", '{"q":2}'),
+    ]
+
+
+def test_pieces_in_one_list_are_for_the_one_call_there_is():
+    frames = [chunk(whole_call("a", "ls", "")), bare('{"p"', ":1}"), FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert call.raw_arguments == '{"p":1}'
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        [chunk(whole_call("a", "ls", '{"p":1}'), whole_call("b", "cat", ""))],
+        [
+            chunk(whole_call("a", "ls", "")),
+            chunk({"function": {"arguments": '{"p":1}'}}, whole_call("b", "cat", "")),
+        ],
+    ],
+)
+def test_pieces_in_one_list_are_for_the_last_call_where_the_one_before_is_done(begun):
+    frames = [*begun, bare('{"q"', ":2}"), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"p":1}'), ("b", '{"q":2}')]

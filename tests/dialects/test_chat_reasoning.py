@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 
@@ -62,3 +62,61 @@ def test_a_message_that_is_told_again_has_the_tools_that_were_run():
     frames = [ANSWER, whole(executed_tools=tools)]
     response = assert_laws(b"".join(frames), frames, "openai-chat")
     assert response.to_native()["choices"][0]["message"]["executed_tools"] == tools
+
+
+@pytest.mark.parametrize("blank", [{"text": ""}, {"text": "", "signature": None}, {"text": None, "signature": ""}])
+def test_a_detail_that_was_opened_blank_has_its_text_under_every_name_that_comes(blank):
+    frames = [
+        chunk({"content": "", "reasoning": "", "reasoning_details": [{**TEXT, **blank}]}),
+        chunk({"content": "", "reasoning": "Is ", "reasoning_details": [{**TEXT, "text": "Is "}]}),
+        chunk({"content": "", "reasoning": "it?", "reasoning_details": [{**TEXT, "text": "it?"}]}),
+        chunk({"content": "", "reasoning": None, "reasoning_details": [{**TEXT, "text": "", "signature": "S"}]}),
+        ANSWER,
+        chunk({}, finish_reason="stop"),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == [("Is it?", "S"), ("It is.", None)]
+    message = response.to_native()["choices"][0]["message"]
+    assert (message["reasoning"], message["reasoning_details"]) == ("Is it?", [SIGNED])
+
+
+def test_azure_tells_its_reasoning_in_pieces_and_names_it_at_the_end():
+    frames = [
+        chunk({"cot_summary": " "}),
+        chunk({"cot_summary": "Analy"}),
+        chunk({"cot_summary": "zing"}),
+        ANSWER,
+        chunk({}, finish_reason="stop"),
+        chunk({"cot_id": "cot_1"}),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert (response.reasoning, response.text) == (" Analyzing", "It is.")
+    message = response.to_native()["choices"][0]["message"]
+    assert message == {"role": "assistant", "content": "It is.", "cot_summary": " Analyzing", "cot_id": "cot_1"}
+
+
+OPAQUE = {"reasoning_opaque": "OP"}
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([chunk({"reasoning_text": "Is it?"}), chunk(OPAQUE), ANSWER], [("Is it?", "OP"), ("It is.", None)]),
+        (
+            [chunk({"reasoning_text": "Is it?"}), chunk({"content": "It is.", **OPAQUE})],
+            [("Is it?", "OP"), ("It is.", None)],
+        ),
+        ([chunk({"content": "It ", **OPAQUE}), chunk({"content": "is."})], [("", "OP"), ("It is.", None)]),
+        ([ANSWER, chunk(OPAQUE)], [("It is.", None), ("", "OP")]),
+    ],
+)
+def test_what_copilot_wants_back_goes_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, getattr(part, "encrypted", None)) for part in response.parts] == parts
+    assert response.text == "It is."
+    for message in (response.to_native()["choices"][0]["message"], response.message.to_request("openai-chat")):
+        assert (message["content"], message["reasoning_opaque"]) == ("It is.", "OP")
+    assert "OP" not in str(response.message.to_request("anthropic"))

@@ -44,6 +44,88 @@ def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
     assert error.raw == body
 
 
+IN_A_STREAM = [
+    # OpenAI, reported by many as an error that agents do not try again.
+    ({"type": "service_unavailable_error", "code": "server_is_overloaded"}, 503, True),
+    ({"type": "server_error", "code": "slow_down"}, 503, True),
+    # Moonshot
+    ({"type": "engine_overloaded_error"}, 429, True),
+    ({"type": "rate_limit_reached_error"}, 429, True),
+    ({"type": "exceeded_current_quota_error"}, 429, False),
+    # Volcengine Ark
+    ({"code": "RateLimitExceeded.EndpointTPMExceeded", "type": "TooManyRequests"}, 429, True),
+    ({"code": "ServerOverloaded", "type": "TooManyRequests"}, 429, True),
+    ({"code": "QuotaExceeded", "type": "TooManyRequests"}, 429, False),
+    ({"code": "AccountOverdueError", "type": "Forbidden"}, 403, False),
+    ({"code": "InternalServiceError", "type": "InternalServerError"}, 500, True),
+    # Zhipu: too many at a time, the model is busy, no money left
+    ({"code": "1302"}, 429, True),
+    ({"code": "1305"}, 429, True),
+    ({"code": "1113"}, 429, False),
+    # DashScope's compatible mode
+    ({"type": "limit_requests", "code": "limit_requests"}, 429, True),
+    # Mistral
+    ({"type": "rate_limited", "code": "1300"}, 429, True),
+    ({"type": "service_tier_capacity_exceeded", "code": "3505"}, None, True),
+    # Cerebras
+    ({"type": "too_many_requests_error", "code": "queue_exceeded", "param": "queue"}, 429, True),
+    # Azure's models
+    ({"code": "RateLimitReached"}, 429, True),
+    # vLLM before it wrote a number
+    ({"type": "BadRequestError"}, 400, False),
+    ({"type": "InternalServerError"}, 500, True),
+    # Databricks
+    ({"error_code": "REQUEST_LIMIT_EXCEEDED"}, 429, True),
+    ({"error_code": "TEMPORARILY_UNAVAILABLE"}, 503, True),
+    # Gateways
+    ({"type": "bad_gateway"}, 502, True),
+    ({"type": "internal_error"}, 500, True),
+    ({"code": "not-found"}, 404, False),
+    ({"type": "model_overloaded"}, None, True),
+    ({"type": "invalid_model"}, None, False),
+    # Whoever says how long to wait
+    ({"type": "loading", "retry_after": 5}, None, True),
+    ({"code": "1113", "retry_after": 5}, 429, False),
+]
+
+
+@pytest.mark.parametrize(("fields", "status", "is_retryable"), IN_A_STREAM)
+def test_the_words_of_an_error_tell_its_status_where_there_is_none(fields, status, is_retryable):
+    """A stream has begun with 200, so that nothing else tells whether the request may succeed later."""
+    error = error_in({"error": {"message": "m", **fields}})
+    assert (error.status, error.retryable) == (status, is_retryable)
+
+
+def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
+    """Hugging Face."""
+    error = error_in({"error": "Model m is currently loading", "estimated_time": 20.5})
+    assert (error.message, error.retryable, error.retry_after) == ("Model m is currently loading", True, 20.5)
+
+
+def test_sentences_of_grpc_are_codes():
+    """xAI."""
+    error = error_in({"code": "The service is currently unavailable", "error": "Service temporarily unavailable."})
+    assert (error.status, error.retryable) == (503, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "is_retryable"),
+    [
+        (1000, 500, True),
+        (1002, 429, True),
+        ("1002", 429, True),
+        (1008, 402, False),
+        (2013, 400, False),
+        (9, None, False),
+    ],
+)
+def test_numbers_of_minimax_tell_their_status(code, status, is_retryable):
+    error = error_in({"choices": None, "base_resp": {"status_code": code, "status_msg": "m"}})
+    assert (error.code, error.status, error.retryable) == (code, status, is_retryable)
+    # Elsewhere such a number may be anything.
+    assert error_in({"error": {"code": code, "message": "m"}}).status is None
+
+
 @pytest.mark.parametrize(
     "payload",
     [

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "plain", "restated", "thinking_blocks", "thinking_item"]
+__all__ = ["FIELDS", "details", "opaque", "plain", "restated", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
-FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
 _OTHERS = frozenset(FIELDS[1:])
 _THINKING = ("thinking", "summary", "text", "reasoning")
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})
@@ -58,6 +58,19 @@ def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: 
     for _place, detail in chat.w.objects("reasoning_details", value):
         if chat.is_whole or not says_nothing(detail):
             _detail(chat, index, detail, names)
+
+
+def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """Copilot's `reasoning_opaque`: the reasoning once more, which nobody else can read and it wants back."""
+    if not isinstance(value, str):
+        return
+    w = chat.w
+    slot = w.current(index, "reasoning")
+    kept = {"encrypted": value, "reasoning_opaque": value}
+    if slot is None:
+        w.stop(w.start(index, "reasoning", extra={**kept, "$field": "reasoning_opaque"}))
+    else:
+        w.update(slot, extra=kept)
 
 
 def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
@@ -115,10 +128,12 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
             start["encrypted"] = detail["data"]
         before = w.current(index, "reasoning")
         slot = w.start(index, "reasoning", key=key, extra=start)
-        slot.extra = rest
+        slot.extra = {**rest, "$field": names}
         if before is not None and before is not slot:
             w.stop(before)
     else:
+        if text and isinstance(names, list) and (slot.extra or {}).get("$field") == "reasoning_details":
+            rest["$field"] = names  # it was opened without a text, which stands beside it from here on
         new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
         slot.extra = {**(slot.extra or {}), **new}
         if detail.get("data"):

@@ -7,80 +7,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects._words import said_in
+from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named
+from chunkfold.dialects._words import said_in, whole_number
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "FINE", "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable",
-    "read_error", "seconds",
+    "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "seconds",
 ]  # fmt: skip
-
-# Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
-# AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
-_STATUS = {
-    "invalid_request_error": 400, "invalid_request": 400, "context_length_exceeded": 400, "INVALID_ARGUMENT": 400,
-    "FAILED_PRECONDITION": 400, "ValidationException": 400, "validationException": 400,
-    "authentication_error": 401, "authentication": 401,
-    "UNAUTHENTICATED": 401, "billing_error": 402, "payment_required": 402, "permission_error": 403,
-    "permission_denied": 403, "PERMISSION_DENIED": 403, "AccessDeniedException": 403, "not_found_error": 404,
-    "NOT_FOUND": 404, "ResourceNotFoundException": 404, "request_too_large": 413, "rate_limit_error": 429,
-    "rate_limit_exceeded": 429, "rate_limit_reached_requests": 429,
-    "RESOURCE_EXHAUSTED": 429, "ThrottlingException": 429, "throttlingException": 429,
-    "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
-    "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
-    "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
-    "ModelErrorException": 424, "ModelStreamError": 424, "InternalStreamFailure": 500,
-    "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
-    "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
-    "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
-    "overloaded_error": 529,
-    # Google's Interactions, whose further codes are the HTTP status in words: `gateway_timeout`.
-    "failed_precondition": 400, "parameter_unknown": 400, "not_found": 404, "out_of_range": 416, "quota_exceeded": 429,
-    "too_many_requests": 429, "internal_error": 500, "internal_server_error": 500, "bad_gateway": 502,
-    "service_unavailable": 503, "gateway_timeout": 504,
-    # OpenAI's codes where the class is a general one.
-    "vector_store_timeout": 504, "server_is_overloaded": 503, "slow_down": 503, "service_unavailable_error": 503,
-    "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
-    "model_not_found": 404,
-    # DashScope's, which go on after a dot: `Throttling.RateQuota`.
-    "Throttling": 429, "InternalError": 500, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
-    "ModelUnavailable": 503,
-}  # fmt: skip
 
 # How AWS's errors end: Bedrock's are exceptions, SageMaker has two by these names.
 _AWS = ("Exception", "ModelStreamError", "InternalStreamFailure")
-
-# Worth a retry whatever the status says, or without one.
-_RETRY = frozenset(
-    {
-        "overloaded_error", "api_error", "timeout_error", "rate_limit_error", "server_error", "rate_limit_exceeded",
-        "provider_overloaded", "provider_unavailable", "server", "timeout", "UNAVAILABLE", "RESOURCE_EXHAUSTED",
-        "INTERNAL", "DEADLINE_EXCEEDED", "ThrottlingException", "throttlingException", "ServiceUnavailableException",
-        "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
-        "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
-        "ModelStreamError", "InternalStreamFailure",
-        "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
-        "generation", "incomplete_generation", "incomplete_generation_stream",
-    }
-)  # fmt: skip
-# Codes that gateways and SDKs give to what went well.
-FINE = (200, "200", "0", "Success", "success")
-# Never worth a retry, although the status (429) would say so.
-_NO_RETRY = frozenset(
-    {"insufficient_quota", "quota_exceeded", "billing_hard_limit_reached", "ServiceQuotaExceededException"}
-)
-
-
-def is_retryable(words: tuple[Any, ...], status: int | None) -> bool:
-    """True if the same request may succeed later, by any of the error's *words* or by its HTTP *status*."""
-    if any(word in _NO_RETRY for word in words if isinstance(word, str)):
-        return False
-    if any(word in _RETRY for word in words if isinstance(word, str)):
-        return True
-    return status is not None and (status in (408, 425, 429) or status >= 500)
 
 
 def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status: int | None = None) -> StreamError:
@@ -92,7 +31,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     """
     if not isinstance(error, dict):
         message = error if isinstance(error, str) or error is None else _json.encode(error)
-        number = status if status is not None else _STATUS.get(type_ or "")
+        number = status if status is not None else status_named(type_ or "")
         return StreamError(
             type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
         )
@@ -107,13 +46,14 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
+    words, wait = (kind, code, detailed, error.get("error_type")), _retry_after(error)
     return StreamError(
         type=kind,
         message=_message_of(error),
         code=code,
         status=number,
-        retryable=is_retryable((kind, code, detailed, error.get("error_type")), number),
-        retry_after=_retry_after(error),
+        retryable=is_retryable(words, number, is_asked_to_wait=wait is not None),
+        retry_after=wait,
         raw=raw,
     )
 
@@ -177,7 +117,9 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     base = payload.get("base_resp")
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
-        return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+        code = base["status_code"]
+        known = MINIMAX.get(whole_number(code) or 0)
+        return read_error({"message": base.get("status_msg"), "code": code}, raw=dict(payload), status=known)
     if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
@@ -276,7 +218,7 @@ def _says_error(payload: Mapping[str, Any]) -> bool:
 
 def _names_error(word: str) -> bool:
     """True for a class of errors or a documented one; `tool_error` may be an event of anything."""
-    return word.endswith(("Error", "Exception")) or word.lower() == "error" or word in _STATUS or word in _RETRY
+    return word.endswith(("Error", "Exception")) or word.lower() == "error" or is_known(word)
 
 
 def _is_failure(word: Any) -> bool:
@@ -306,7 +248,8 @@ _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
     "httpStatus", "http_code", "status",
 )  # fmt: skip
-_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds")
+# The last one is Hugging Face's, while a model is loading.
+_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
 _BESIDE = (*_STATUSES, *_DELAYS)
 
 
@@ -341,8 +284,8 @@ def _status_of(error: Mapping[str, Any], kind: str | None, code: Any) -> int | N
     if number is not None:
         return number
     # The code says more than the class: OpenAI's `invalid_api_key` is an `invalid_request_error` too.
-    by_code = _STATUS.get(code.partition(".")[0]) if isinstance(code, str) else None
-    return by_code or _STATUS.get(kind or "")
+    by_code = status_named(code) if isinstance(code, str) else None
+    return by_code or status_named(kind or "")
 
 
 def _number(value: Any) -> int | None:

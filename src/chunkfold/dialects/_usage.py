@@ -132,6 +132,8 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
             "cached_tokens",
             "cache_read_input_tokens",
             "input_tokens_details.cache_read_input_tokens",
+            "num_cached_tokens",
+            "prompt_token_details.cached_tokens",
         ),
         cache_write_input_tokens=count(
             raw,

@@ -21,14 +21,14 @@ __all__ = [
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token"), "stop"),
-    **dict.fromkeys(("complete", "completed", "finish"), "stop"),
+    **dict.fromkeys(("complete", "completed", "finish", "end"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length", "error_limit"), "length"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),
     **dict.fromkeys(("content_filter", "content-filter", "content_filtered", "guardrail_intervened"), "content_filter"),
     **dict.fromkeys(("safety", "sensitive", "recitation", "language", "blocklist"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "image_prohibited_content", "image_safety"), "content_filter"),
-    **dict.fromkeys(("spii", "model_armor"), "content_filter"),
+    **dict.fromkeys(("spii", "model_armor", "blacklist"), "content_filter"),
     **dict.fromkeys(("image_recitation", "error_toxic"), "content_filter"),
     "refusal": "refusal",
     **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),
@@ -98,8 +98,16 @@ def says_nothing(value: Any) -> bool:
 
 def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     """Our reason for the provider's *word*, by the dialect's *own* table, then by all; else `unknown`."""
-    found = own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower()) or "unknown"
-    return cast("FinishReason", found)
+    found = _known_reason(word, own)
+    if found is None and ":" in word:
+        # Gemini's compatible endpoint: `content_filter: PROHIBITED_CONTENT`. What stands behind the colon says more.
+        first, _, last = map(str.strip, word.partition(":"))
+        found = _known_reason(last, own) or _known_reason(first, own)
+    return cast("FinishReason", found or "unknown")
+
+
+def _known_reason(word: str, own: Mapping[str, str]) -> str | None:
+    return own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower())
 
 
 def whole_number(said: object) -> int | None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import FINE, error_in, read_error
+from chunkfold.dialects._error_words import FINE
+from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._flat_calls import flat_function
 from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 

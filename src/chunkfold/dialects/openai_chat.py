@@ -14,12 +14,10 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold import _json
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_reasoning
-from chunkfold.dialects._arguments import json_text, text_within
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
-from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
-from chunkfold.dialects._words import choice_index, is_blank, says_nothing, whole_number, word
+from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,15 +35,14 @@ _CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "
 _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
-        "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "executed_tools",
-        "citations",
+        "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
+        "executed_tools", "citations",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
+# All that a choice of Gemini's endpoint has where a filter took the message.
+_BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
-_CALL = frozenset({"index", "id", "type", "function", "custom"})
-_FUNCTION = frozenset({"name", "arguments", "input"})
-_READ = frozenset({"name", *ARGUMENTS})
 
 # Fields that have a place of their own in the native body, and what is in no body that was not streamed.
 _NESTED = frozenset({"x_groq", "obfuscation", "p"})
@@ -77,7 +74,7 @@ class OpenAIChat(Dialect):
     ends_with_done: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = (
         "content", "arguments", "reasoning_content", "reasoning", "reasoning_text", "thinking", "text", "summary",
-        "refusal",
+        "cot_summary", "refusal",
     )  # fmt: skip
     padding_keys: ClassVar[tuple[str, ...]] = ("obfuscation", "p", "created", "id")
     running_keys: ClassVar[tuple[str, ...]] = ("usage",)
@@ -100,7 +97,10 @@ class OpenAIChat(Dialect):
             return NO
         if "delta" in first:
             return CERTAIN if kind in (None, "") and "model_id" not in payload else LIKELY
-        return LIKELY if isinstance(first.get("message"), dict) and "output" not in payload else NO
+        if isinstance(first.get("message"), dict):
+            return LIKELY if "output" not in payload else NO
+        # Nothing but why it ended, which Gemini's endpoint says so.
+        return LIKELY if is_real(first.get("finish_reason")) and "text" not in first and not kind else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -109,6 +109,8 @@ class OpenAIChat(Dialect):
         self.reasoning_done: Frame | None = None
         # Details of the reasoning that have a signature.
         self.signed: set[Slot | None] = set()
+        # Calls that were opened in one list without an index, by the choice.
+        self.abreast: dict[int, list[Slot]] = {}
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -248,6 +250,8 @@ class OpenAIChat(Dialect):
             for key in ("index", "delta", "text"):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
+            if "message" not in choice:
+                w.extra(("choices", index, "$absent"), ["message"])
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
@@ -303,10 +307,7 @@ class OpenAIChat(Dialect):
         if isinstance(message.get("content"), str):
             w.restate(index, "text", message["content"])
         w.restate(index, "refusal", message.get("refusal"))
-        calls = w.objects("tool_call", message.get("tool_calls"))
-        listed = {_id_of(call) for _, call in calls}
-        for place, call in calls:
-            self._whole_call(index, place, call, listed, frame)
+        _chat_calls.restated(self, index, message.get("tool_calls"), frame)
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
@@ -316,16 +317,6 @@ class OpenAIChat(Dialect):
         for key, value in message.items():
             if key not in _MESSAGE or key == "thinking_blocks":
                 w.extra(("choices", index, "message", key), value)
-
-    def _whole_call(self, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame) -> None:
-        w = self.w
-        function = flat_function(call) or call.get("function") or call.get("custom")
-        if not isinstance(function, dict):
-            w.unknown("tool_call", call)
-            return
-        facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
-        slot = w.call_again(index, place, **facts, listed=listed)
-        w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
 
     # The fields of a delta
 
@@ -420,100 +411,6 @@ class OpenAIChat(Dialect):
                 w.unknown("audio", value)
         w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
 
-    def _tool_calls(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        calls = value if isinstance(value, list) else [value]
-        for place, call in enumerate(calls):
-            if isinstance(call, dict):
-                self._tool_call(index, call, place, frame, is_alone=len(calls) == 1)
-            elif call is not None:
-                self.w.unknown("tool_call", call)
-
-    def _tool_call(self, index: int, call: dict[str, Any], place: int, frame: Frame, *, is_alone: bool) -> None:
-        kind = call.get("type") or ("custom" if call.get("custom") else "function")
-        holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
-        flat = flat_function(call)
-        function = flat or call.get(holder) or {}
-        if not isinstance(function, dict):
-            self.w.unknown("tool_call", call)
-            return
-        key, arguments = "arguments", function.get("arguments")
-        if is_blank(arguments):
-            key = arguments_key(function)
-            arguments = None if function.get(key) == [] else function.get(key)
-        name, id_, number = function.get("name"), _id_of(call), call.get("index")
-        if id_ is None and "id" in function and not self.is_whole:
-            # llama.cpp had it there for some days.
-            id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
-        # The first piece of a call says which fields it has.
-        is_first = bool(name or id_)
-        rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
-        inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
-        if flat:
-            rest = {field: item for field, item in rest.items() if field not in flat}
-        if inner:
-            rest[holder] = inner
-        if flat and is_first:
-            rest["$flat"] = True
-        if key not in _FUNCTION and is_first:
-            rest["$key"] = key
-        if is_first and other in call:
-            rest[other] = call[other]
-        if arguments is not None and not isinstance(arguments, str):
-            rest["$form"] = "object"
-        if self.is_whole:
-            absent = [name for name in ("type", "function") if name not in call and name != holder]
-            absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
-            if absent:
-                rest["$absent"] = absent
-        if type(number) is not int:
-            whole = whole_number(number)
-            number = number if whole is None else whole
-        if not is_first and not arguments and not self.is_whole and says_nothing(call):
-            # A form that is filled in later, or never.
-            if not self.w.has_call(index, number):
-                return
-        if not isinstance(number, (int, str)):
-            is_named = name and not id_ and not arguments and not is_alone
-            number = self._number_by_place(index, place, is_named=bool(is_named))
-        # An object with nothing in it may only say that text is to follow.
-        is_start = arguments == {} and (id_ or not name) and not self.is_whole
-        self.w.call(
-            index,
-            number=number,
-            id=id_,
-            name=name,
-            # Some servers send the arguments as an object.
-            arguments="" if is_start else text_within(arguments, frame.data),
-            tool_type=kind if isinstance(kind, str) else "function",
-            extra=rest,
-        )
-
-    def _number_by_place(self, index: int, place: int, *, is_named: bool) -> str | None:
-        """In a body that was not streamed each is a call; so are those of one list that have nothing but names."""
-        before = self.w.last_call(index)
-        is_own = self.is_whole or (is_named and (before is None or before.id is None))
-        return f"place {place} of {self.w.frame}" if is_own else None
-
-    def _function_call(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """The single call of before tools, deprecated since 2023: no id, no index. Some tell it in both forms."""
-        if not isinstance(value, dict):
-            self.w.unknown("function_call", value)
-        elif _is_among(value, delta.get("tool_calls")):
-            if self.is_whole:
-                self.w.extra(("choices", index, "message", "function_call"), value)
-        elif not value.get("name") and not value.get("arguments"):
-            self.w.extra(("choices", index, "message", "function_call"), value)
-        else:
-            rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
-            self.w.call(
-                index,
-                number="function_call",
-                name=value.get("name"),
-                arguments=text_within(value.get("arguments") or None, frame.data),
-                tool_type="function_call",
-                extra={"function": rest} if rest else None,
-            )
-
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Groq's tools that the server ran itself: first the call, later the same entry with its output."""
         known = self._executed.setdefault(index, {})
@@ -554,16 +451,6 @@ class OpenAIChat(Dialect):
             w.extra(path, value)
 
 
-# What stands for no id. Mistral has the word.
-_NO_ID: tuple[Any, ...] = (None, "", "null")
-
-
-def _id_of(call: dict[str, Any]) -> str | None:
-    """The id of a call, if it has one; a number is one too."""
-    id_ = call.get("id")
-    return _json.encode(id_) if type(id_) is int else id_ if isinstance(id_, str) and id_ not in _NO_ID else None
-
-
 _AUDIO = ("id", "data", "transcript")
 _LOGPROBS = frozenset({"content", "refusal"})
 
@@ -588,7 +475,7 @@ def _is_whole(choice: dict[str, Any], said: Any) -> bool:
     """True if a choice is of a body that was not streamed. Perplexity has an empty `delta` there."""
     message, delta = choice.get("message"), choice.get("delta")
     if not isinstance(message, dict) or "delta" not in choice:
-        return isinstance(message, dict)
+        return isinstance(message, dict) or (said == "chat.completion" and choice.keys() <= _BARE)
     if said == "chat.completion.chunk":
         return False
     delta = delta if isinstance(delta, dict) else {}
@@ -599,13 +486,6 @@ def _names_itself(payload: Mapping[str, Any]) -> bool:
     """True if a payload says that it is one of this endpoint."""
     kind = payload.get("object")
     return isinstance(kind, str) and kind in _OBJECTS
-
-
-def _is_among(function: dict[str, Any], calls: Any) -> bool:
-    """True if a call, or a piece of one, in the old form is one of *calls* told once more (llama-cpp-python)."""
-    said = (function.get("name"), function.get("arguments"))
-    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return any((one.get("name"), one.get("arguments")) == said for one in functions if isinstance(one, dict))
 
 
 def _says_something(delta: dict[str, Any]) -> bool:
@@ -650,7 +530,9 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning": _chat_reasoning.plain,
     "reasoning_text": _chat_reasoning.plain,
     "thinking": _chat_reasoning.plain,
+    "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
+    "reasoning_opaque": _chat_reasoning.opaque,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,
@@ -659,8 +541,8 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "images": OpenAIChat._images,
     "annotations": OpenAIChat._annotations,
     "citations": OpenAIChat._citations,
-    "tool_calls": OpenAIChat._tool_calls,
-    "function_call": OpenAIChat._function_call,
+    "tool_calls": _chat_calls.tool_calls,
+    "function_call": _chat_calls.function_call,
 }
 
 DIALECT = OpenAIChat

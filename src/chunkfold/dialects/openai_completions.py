@@ -53,14 +53,14 @@ class OpenAICompletions(Dialect):
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
+        choices = payload.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
         if payload.get("object") == "text_completion":
-            return CERTAIN
+            return NO if _is_of_chat(first) else CERTAIN
         own = isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool)
         if own and "type" not in payload:
             return CERTAIN
-        choices = payload.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices and not payload.get("object") else None
-        if not isinstance(first, dict) or not isinstance(first.get("text"), str):
+        if payload.get("object") or not isinstance(first, dict) or not isinstance(first.get("text"), str):
             return NO
         # A chunk of chat has a delta, and Bedrock's DeepSeek its reason under another name.
         return LIKELY if first.keys().isdisjoint(("delta", "message")) and "finish_reason" in first else NO
@@ -185,6 +185,11 @@ class OpenAICompletions(Dialect):
             if key in payload and not isinstance(payload[key], list):
                 w.extra((key,), payload[key])
         self._begun = True
+
+
+def _is_of_chat(choice: Any) -> bool:
+    """True for a choice of chat: before 2025 TGI called the objects of both endpoints `text_completion`."""
+    return isinstance(choice, dict) and "text" not in choice and not choice.keys().isdisjoint(("delta", "message"))
 
 
 def _index(payload: dict[str, Any], place: int = 0) -> int:

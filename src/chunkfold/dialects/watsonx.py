@@ -55,6 +55,8 @@ class Watsonx(OpenAIChat):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         shape = telling(payload, SHAPES)
+        if shape == "system" and "choices" in payload:
+            shape = "choices"  # the usage comes in a chunk without choices, and warnings may stand in any chunk
         if frame.event == "error" and error_in(payload) is None:
             self.w.error(error_event(payload))
         elif shape is None or (is_blank(payload[shape]) and payload.get("error")):

@@ -53,6 +53,7 @@ _PIECES = {
     ".reasoning_content": APPEND,
     ".reasoning_text": APPEND,
     ".thinking": APPEND,
+    ".cot_summary": APPEND,
     ".reasoning_details[]": FIRST,
     ".reasoning_details[].text": APPEND,
     ".reasoning_details[].summary": APPEND,
@@ -104,7 +105,10 @@ RULES: Mapping[str, Rule] = {
 _NO_CONTENT = {"llamacpp": ""}
 
 _REASONING = "reasoning_content"
-_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details", "thinking_blocks")
+_NAMES = (
+    "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
+    "thinking_blocks",
+)  # fmt: skip
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
@@ -143,7 +147,8 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
     if not whole:
         out["index"] = choice.index
     message = extra_of(extra, "message")
-    out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+    if "message" not in extra.get("$absent", ()):
+        out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
     if not whole:
         shown = out["message"]
         shown["role"] = shown.get("role") or choice.role
@@ -391,4 +396,6 @@ def request(message: Message) -> dict[str, Any]:
     for part in parts:
         if isinstance(part, TextPart) and part.signature and "extra_content" in part.extra:
             out["extra_content"] = copied(part.extra["extra_content"])
+        if isinstance(part, ReasoningPart) and "reasoning_opaque" in part.extra:
+            out["reasoning_opaque"] = part.extra["reasoning_opaque"]
     return out

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from chunkfold._http_errors import retry_after_seconds
 from chunkfold._value import Value
+from chunkfold.dialects._error_words import USED_UP
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _OVERLOADED_WORDS = frozenset(
     {
         "overloaded_error", "overloaded", "UNAVAILABLE", "service_unavailable", "ServiceUnavailableException",
         "serviceUnavailableException", "ModelNotReadyException", "provider_overloaded", "engine_overloaded_error",
+        "ServerOverloaded", "server_is_overloaded",
     }
 )  # fmt: skip
 _LIMIT_WORDS = frozenset(
@@ -49,7 +51,6 @@ _LIMIT_WORDS = frozenset(
         "ThrottlingException", "throttlingException", "too_many_requests", "tokens", "requests",
     }
 )  # fmt: skip
-_QUOTA_WORDS = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
 
 # What error texts say about the kind, in this order.
 _KIND_TEXTS: tuple[tuple[RateLimitKind, re.Pattern[str]], ...] = (
@@ -108,7 +109,7 @@ def rate_limit_of(
 def _kind(error: StreamError, headers: Any) -> RateLimitKind | None:
     words = {word for word in (error.type, error.code) if isinstance(word, str)}
     message = error.message or ""
-    if words & _QUOTA_WORDS:
+    if words & USED_UP:
         return "quota"
     # A status is a fact; words stand where there is none, and a text where there is neither.
     if error.status in _OVERLOADED_STATUS or (error.status in (None, 429) and words & _OVERLOADED_WORDS):

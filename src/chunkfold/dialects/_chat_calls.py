@@ -1,0 +1,216 @@
+"""
+Tool calls in chat completions: in the list of today and as the one `function_call` of before, with every way in which
+imitators leave out ids and indices, rename the arguments or send them as objects.
+
+Which call a fragment belongs to is said in `_calls`; where name and arguments may stand, in `_flat_calls`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold import _json
+from chunkfold.dialects._arguments import text_within
+from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
+from chunkfold.dialects._words import is_blank, says_nothing, whole_number
+
+if TYPE_CHECKING:
+    from chunkfold.dialects._slots import Slot
+    from chunkfold.dialects.openai_chat import OpenAIChat
+    from chunkfold.framing import Frame
+
+__all__ = ["function_call", "restated", "tool_calls"]
+
+_CALL = frozenset({"index", "id", "type", "function", "custom"})
+_FUNCTION = frozenset({"name", "arguments", "input"})
+_READ = frozenset({"name", *ARGUMENTS})
+# What stands for no id. Mistral has the word.
+_NO_ID: tuple[Any, ...] = (None, "", "null")
+
+
+def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], frame: Frame) -> None:
+    """Pieces of calls, or whole ones."""
+    calls = value if isinstance(value, list) else [value]
+    if len(calls) > 1 and not chat.is_whole and not any(map(_has_index, calls)):
+        _abreast(chat, index, calls, frame)
+        return
+    for place, call in enumerate(calls):
+        _any_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
+
+
+def _any_call(
+    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None = None
+) -> Slot | None:
+    if isinstance(call, dict):
+        return _tool_call(chat, index, call, place, frame, is_alone=is_alone, to=to)
+    if call is not None:
+        chat.w.unknown("tool_call", call)
+    return None
+
+
+def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> None:
+    """
+    Several in one list without an index. Where they open a call each, without any arguments yet, bare pieces in a list
+    as long are for the calls in their places.
+    """
+    before = chat.abreast.get(index, [])
+    is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
+    is_start = all(map(_is_named, calls))
+    slots = [
+        _any_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
+        for place, call in enumerate(calls)
+    ]
+    if not is_bare:
+        opened = [slot for slot in slots if slot is not None and slot.id is not None and not slot.has_text]
+        chat.abreast[index] = opened if is_start and len({slot.id for slot in opened}) == len(calls) else []
+
+
+def _has_index(call: Any) -> bool:
+    return isinstance(call, dict) and not is_blank(call.get("index"))
+
+
+def _is_named(call: Any) -> bool:
+    """True if a piece says whose it is, or what it calls."""
+    if not isinstance(call, dict):
+        return call is not None
+    function = call.get("function")
+    return _id_of(call) is not None or not isinstance(function, dict) or not is_blank(function.get("name"))
+
+
+def _tool_call(
+    chat: OpenAIChat,
+    index: int,
+    call: dict[str, Any],
+    place: int,
+    frame: Frame,
+    *,
+    is_alone: bool,
+    to: Slot | None = None,
+) -> Slot | None:
+    kind = call.get("type") or ("custom" if call.get("custom") else "function")
+    holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
+    flat = flat_function(call)
+    function = flat or call.get(holder) or {}
+    if not isinstance(function, dict):
+        chat.w.unknown("tool_call", call)
+        return None
+    key, arguments = "arguments", function.get("arguments")
+    if is_blank(arguments):
+        key = arguments_key(function)
+        arguments = None if function.get(key) == [] else function.get(key)
+    name, id_, number = function.get("name"), _id_of(call), call.get("index")
+    if id_ is None and "id" in function and not chat.is_whole:
+        # llama.cpp had it there for some days.
+        id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
+    is_first = bool(name or id_)
+    rest = _further_fields(call, function, flat, holder, key, is_first=is_first)
+    if is_first and other in call:
+        rest[other] = call[other]
+    if arguments is not None and not isinstance(arguments, str):
+        rest["$form"] = "object"
+    if chat.is_whole:
+        absent = [name for name in ("type", "function") if name not in call and name != holder]
+        absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
+        if absent:
+            rest["$absent"] = absent
+    if type(number) is not int:
+        whole = whole_number(number)
+        number = number if whole is None else whole
+    if not is_first and not arguments and not chat.is_whole and says_nothing(call):
+        # A form that is filled in later, or never.
+        if not chat.w.has_call(index, number):
+            return None
+    if not isinstance(number, (int, str)):
+        is_named = name and not id_ and not arguments and not is_alone
+        number = _number_by_place(chat, index, place, is_named=bool(is_named))
+    # An object with nothing in it may only say that text is to follow.
+    is_start = arguments == {} and (id_ or not name) and not chat.is_whole
+    return chat.w.call(
+        index,
+        number=number,
+        id=id_ if to is None else to.id,
+        name=name,
+        # Some servers send the arguments as an object.
+        arguments="" if is_start else text_within(arguments, frame.data),
+        tool_type=kind if isinstance(kind, str) else "function",
+        extra=rest,
+    )
+
+
+def _further_fields(
+    call: dict[str, Any], function: dict[str, Any], flat: dict[str, Any], holder: str, key: str, *, is_first: bool
+) -> dict[str, Any]:
+    """What a piece has beside its id, its name and its arguments. The first of a call says which fields it has."""
+    rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
+    inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
+    if flat:
+        rest = {field: item for field, item in rest.items() if field not in flat}
+    if inner:
+        rest[holder] = inner
+    if flat and is_first:
+        rest["$flat"] = True
+    if key not in _FUNCTION and is_first:
+        rest["$key"] = key
+    return rest
+
+
+def _number_by_place(chat: OpenAIChat, index: int, place: int, *, is_named: bool) -> str | None:
+    """In a body that was not streamed each is a call; so are those of one list that have nothing but names."""
+    before = chat.w.last_call(index)
+    is_own = chat.is_whole or (is_named and (before is None or before.id is None))
+    return f"place {place} of {chat.w.frame}" if is_own else None
+
+
+def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+    """The single call of before tools, deprecated since 2023: no id, no index. Some tell it in both forms."""
+    if not isinstance(value, dict):
+        chat.w.unknown("function_call", value)
+    elif _is_among(value, delta.get("tool_calls")):
+        if chat.is_whole:
+            chat.w.extra(("choices", index, "message", "function_call"), value)
+    elif not value.get("name") and not value.get("arguments"):
+        chat.w.extra(("choices", index, "message", "function_call"), value)
+    else:
+        rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
+        chat.w.call(
+            index,
+            number="function_call",
+            name=value.get("name"),
+            arguments=text_within(value.get("arguments") or None, frame.data),
+            tool_type="function_call",
+            extra={"function": rest} if rest else None,
+        )
+
+
+def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
+    """The calls of a message that is told again: each is whole."""
+    calls = chat.w.objects("tool_call", value)
+    listed = {_id_of(call) for _, call in calls}
+    for place, call in calls:
+        _whole_call(chat, index, place, call, listed, frame)
+
+
+def _whole_call(
+    chat: OpenAIChat, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame
+) -> None:
+    w = chat.w
+    function = flat_function(call) or call.get("function") or call.get("custom")
+    if not isinstance(function, dict):
+        w.unknown("tool_call", call)
+        return
+    facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
+    slot = w.call_again(index, place, **facts, listed=listed)
+    w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
+
+
+def _id_of(call: dict[str, Any]) -> str | None:
+    """The id of a call, if it has one; a number is one too."""
+    id_ = call.get("id")
+    return _json.encode(id_) if type(id_) is int else id_ if isinstance(id_, str) and id_ not in _NO_ID else None
+
+
+def _is_among(function: dict[str, Any], calls: Any) -> bool:
+    """True if a call, or a piece of one, in the old form is one of *calls* told once more (llama-cpp-python)."""
+    said = (function.get("name"), function.get("arguments"))
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return any((one.get("name"), one.get("arguments")) == said for one in functions if isinstance(one, dict))

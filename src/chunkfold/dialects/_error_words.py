@@ -1,0 +1,127 @@
+"""
+What providers and gateways call their errors: the HTTP status that each word stands for, and whether to try again.
+
+An error inside a stream came with a status of 200, so that its words are all there is to judge it by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["FINE", "MINIMAX", "USED_UP", "is_known", "is_retryable", "status_named"]
+
+# Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
+# AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
+_STATUS: Final = {
+    "invalid_request_error": 400, "invalid_request": 400, "context_length_exceeded": 400, "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400, "ValidationException": 400, "validationException": 400,
+    "authentication_error": 401, "authentication": 401,
+    "UNAUTHENTICATED": 401, "billing_error": 402, "payment_required": 402, "permission_error": 403,
+    "permission_denied": 403, "PERMISSION_DENIED": 403, "AccessDeniedException": 403, "not_found_error": 404,
+    "NOT_FOUND": 404, "ResourceNotFoundException": 404, "request_too_large": 413, "rate_limit_error": 429,
+    "rate_limit_exceeded": 429, "rate_limit_reached_requests": 429,
+    "RESOURCE_EXHAUSTED": 429, "ThrottlingException": 429, "throttlingException": 429,
+    "insufficient_quota": 429, "ServiceQuotaExceededException": 429, "ModelNotReadyException": 429,
+    "api_error": 500, "server_error": 500, "INTERNAL": 500, "InternalServerException": 500,
+    "internalServerException": 500, "modelStreamErrorException": 424, "ModelStreamErrorException": 424,
+    "ModelErrorException": 424, "ModelStreamError": 424, "InternalStreamFailure": 500,
+    "UNAVAILABLE": 503, "ServiceUnavailableException": 503,
+    "serviceUnavailableException": 503, "provider_unavailable": 503, "provider_overloaded": 503,
+    "timeout_error": 504, "DEADLINE_EXCEEDED": 504, "ModelTimeoutException": 408, "modelTimeoutException": 408,
+    "overloaded_error": 529,
+    # Google's Interactions, whose further codes are the phrases of HTTP.
+    "failed_precondition": 400, "parameter_unknown": 400, "out_of_range": 416, "quota_exceeded": 429,
+    # OpenAI's codes where the class is a general one.
+    "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
+    "model_not_found": 404, "server_is_overloaded": 503, "slow_down": 503, "vector_store_timeout": 504,
+    # DashScope's, which go on after a dot: `Throttling.RateQuota`. The others are those of its compatible mode.
+    "Throttling": 429, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
+    "ModelUnavailable": 503, "limit_requests": 429, "limit_burst_rate": 429,
+    # Moonshot.
+    "engine_overloaded_error": 429, "rate_limit_reached_error": 429, "exceeded_current_quota_error": 429,
+    # Volcengine Ark, which has the phrases of HTTP as its types.
+    "ServerOverloaded": 429, "InternalServiceError": 500,
+    # Mistral, Azure's models, GitHub Copilot.
+    "rate_limited": 429, "RateLimitReached": 429, "user_model_rate_limited": 429,
+    # Zhipu.
+    "1113": 429, "1302": 429, "1303": 429, "1304": 429, "1305": 429, "1308": 429, "1310": 429, "1312": 429,
+    "1234": 500,
+    # xAI, which has the sentences of a gRPC library for codes.
+    "Client specified an invalid argument": 400,
+    "The request does not have valid authentication credentials": 401,
+    "The caller does not have permission to execute the specified operation": 403,
+    "Some requested entity was not found": 404,
+    "Some resource has been exhausted": 429,
+    "The service is currently unavailable": 503,
+    "Deadline expired before operation could complete": 504,
+}  # fmt: skip
+
+# The phrases of HTTP itself, which many servers have for types and codes: `TooManyRequests`, `bad_gateway`,
+# `InternalServerError`, `not-found`; and of gRPC, in the spellings of Databricks and others.
+_PHRASES: Final = {
+    "badrequest": 400, "unauthorized": 401, "paymentrequired": 402, "forbidden": 403, "notfound": 404,
+    "requesttimeout": 408, "payloadtoolarge": 413, "contenttoolarge": 413, "unprocessableentity": 422,
+    "toomanyrequests": 429, "ratelimit": 429, "ratelimitexceeded": 429, "requestlimitexceeded": 429,
+    "resourceexhausted": 429, "internal": 500, "internalserver": 500, "badgateway": 502, "serviceunavailable": 503,
+    "temporarilyunavailable": 503, "gatewaytimeout": 504, "deadlineexceeded": 504,
+}  # fmt: skip
+
+# The numbers of MiniMax's `base_resp`, which mean other things elsewhere.
+MINIMAX: Final = {
+    1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429, 2013: 400,
+    2045: 429, 2049: 401,
+}  # fmt: skip
+
+# Worth a retry whatever the status says, or without one.
+_RETRY: Final = frozenset(
+    {
+        "overloaded_error", "api_error", "timeout_error", "rate_limit_error", "server_error", "rate_limit_exceeded",
+        "provider_overloaded", "provider_unavailable", "server", "timeout", "UNAVAILABLE", "RESOURCE_EXHAUSTED",
+        "INTERNAL", "DEADLINE_EXCEEDED", "ThrottlingException", "throttlingException", "ServiceUnavailableException",
+        "serviceUnavailableException", "InternalServerException", "internalServerException", "ModelTimeoutException",
+        "modelTimeoutException", "ModelNotReadyException", "modelStreamErrorException", "ModelStreamErrorException",
+        "ModelStreamError", "InternalStreamFailure",
+        "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
+        "generation", "incomplete_generation", "incomplete_generation_stream", "service_tier_capacity_exceeded",
+    }
+)  # fmt: skip
+# What was paid for is used up: never worth a retry, although the status (429) would say so.
+USED_UP: Final = frozenset(
+    {
+        "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
+        "exceeded_current_quota_error", "QuotaExceeded", "quota_exceeded", "1113", "1304", "1308", "1309", "1310",
+    }
+)  # fmt: skip
+# Codes that gateways and SDKs give to what went well.
+FINE: Final = (200, "200", "0", "Success", "success")
+
+
+def is_retryable(words: Iterable[Any], status: int | None, *, is_asked_to_wait: bool = False) -> bool:
+    """
+    True if the same request may succeed later: by any of the error's *words* or by its HTTP *status*, or if it says how
+    long to wait.
+    """
+    said = [word for word in words if isinstance(word, str)]
+    if not USED_UP.isdisjoint(said):
+        return False
+    if not _RETRY.isdisjoint(said) or any("overloaded" in word.lower() for word in said):
+        return True
+    return is_asked_to_wait if status is None else status in (408, 425, 429) or status >= 500
+
+
+def is_known(word: str) -> bool:
+    """True for a documented class of errors."""
+    return word in _STATUS or word in _RETRY
+
+
+def status_named(word: str) -> int | None:
+    """The HTTP status that *word* stands for, which may go on after a dot; `None` if it is none of the known ones."""
+    word = word.partition(".")[0]
+    found = _STATUS.get(word)
+    if found is not None:
+        return found
+    letters = "".join(filter(str.isalpha, word)).lower()
+    return _PHRASES.get(letters.removesuffix("error").removesuffix("exception"))

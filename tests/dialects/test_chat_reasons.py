@@ -1,0 +1,60 @@
+"""Reasons of imitators of OpenAI's chat that are more than one word, or all that a choice has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chunkfold import Response
+from tests.laws import assert_laws
+from tests.streams import sse
+
+TOP = {"id": "c", "created": 7, "model": "gemini-3.6-flash"}
+FILTERED = "content_filter: PROHIBITED_CONTENT"
+
+
+def chunk(**choice):
+    return sse({**TOP, "object": "chat.completion.chunk", "choices": [{"index": 0, **choice}]})
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        (FILTERED, "content_filter"),
+        ("content_filter: OTHER", "content_filter"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "error"),
+        ("function_call_filter: UNEXPECTED_TOOL_CALL", "error"),
+        ("blacklist", "content_filter"),
+        ("end", "stop"),
+        ("strange: THING", "unknown"),
+        (":", "unknown"),
+    ],
+)
+def test_a_reason_of_two_words_is_the_one_that_is_known(word, reason):
+    """Gemini's compatible endpoint puts its own word behind one of OpenAI's."""
+    frames = [chunk(delta={"role": "assistant", "content": "So"}), chunk(finish_reason=word)]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("So", reason, word)
+
+
+@pytest.mark.parametrize("object_", [{}, {"object": "chat.completion"}])
+def test_a_body_that_says_only_why_it_ended_is_of_chat(object_):
+    body = {**TOP, **object_, "choices": [{"finish_reason": FILTERED, "index": 0}], "usage": {"prompt_tokens": 5}}
+    frames = [json.dumps(body).encode()]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.dialect, response.finish_reason, response.parts) == ("openai-chat", "content_filter", ())
+    assert response.usage.input_tokens == 5
+    assert response.error is None
+
+
+def test_a_whole_body_without_a_message_comes_back_without_one():
+    choices = [
+        {"finish_reason": FILTERED, "index": 0},
+        {"finish_reason": "stop", "index": 1, "message": {"content": "So"}},
+    ]
+    for body in (
+        {**TOP, "object": "chat.completion", "choices": choices[:1]},
+        {**TOP, "object": "chat.completion", "choices": choices},
+    ):
+        assert Response.from_native(body).to_native() == body

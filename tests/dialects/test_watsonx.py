@@ -1,0 +1,29 @@
+"""Where IBM puts its warnings beside what else a chunk says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws import assert_laws
+from tests.streams import sse
+
+WARNED = {"system": {"warnings": [{"id": "model_status", "message": "deprecated"}]}}
+
+
+def chunk(*choices, **fields):
+    return sse({"id": "c", "model_id": "ibm/heron-8b", "created": 7, "choices": list(choices), **fields})
+
+
+def choice(text, reason=None):
+    return {"index": 0, "finish_reason": reason, "delta": {"content": text}}
+
+
+@pytest.mark.parametrize("warned", [{}, WARNED, {"system": {"warnings": []}}])
+def test_the_usage_counts_in_a_chunk_with_warnings_too(warned):
+    usage = {"prompt_tokens": 4, "completion_tokens": 2, "total_tokens": 6}
+    frames = [chunk(choice("Hi"), **warned), chunk(choice("", "stop"), **warned), chunk(usage=usage, **warned)]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.dialect, response.text, response.finish_reason) == ("watsonx", "Hi", "stop")
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (4, 2)
+    assert response.to_native()["usage"] == usage
+    assert response.extra.get("system") == warned.get("system")
