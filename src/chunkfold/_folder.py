@@ -331,7 +331,7 @@ def _payload_fed(item: Any) -> Mapping[str, Any] | None:
     raise TypeError(not_fed(item))
 
 
-def transport_error(exception: Exception) -> StreamError:
+def transport_error(exception: BaseException) -> StreamError:
     """What an exception of the source is in the response. An SDK's exception may tell what the provider said."""
     body = error_body_of(exception)
     if body is not None:

@@ -23,7 +23,7 @@ def status_error(status: int, body: Any, retry_after: float | None = None) -> St
         message=found.message,
         code=found.code,
         status=status,
-        retryable=is_retryable((found.type, found.code), status),
+        retryable=is_retryable((found.type, found.code), status, found.message),
         retry_after=retry_after if retry_after is not None else found.retry_after,
         raw=body,
     )

@@ -59,7 +59,7 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     return plain
 
 
-def error_body_of(exception: Exception) -> dict[str, Any] | None:
+def error_body_of(exception: BaseException) -> dict[str, Any] | None:
     """The error in the provider's words that an SDK's exception carries; `None` if it carries none."""
     for name in ("body", "details"):  # openai and its kin; google-genai
         body = getattr(exception, name, None)

@@ -11,11 +11,11 @@ from chunkfold.dialects._words import said_in
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "FINE", "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "is_retryable",
-    "read_error", "seconds",
+    "is_used_up", "read_error", "seconds",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -58,17 +58,35 @@ _RETRY = frozenset(
 )  # fmt: skip
 # Codes that gateways and SDKs give to what went well.
 FINE = (200, "200", "0", "Success", "success")
-# Never worth a retry, although the status (429) would say so.
-_NO_RETRY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException"})
+# What was paid for is used up, and no wait helps, though it is a 429: OpenAI, AWS, Moonshot, LiteLLM's proxy.
+_USED_UP = frozenset(
+    {
+        "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
+        "exceeded_current_quota_error", "budget_exceeded",
+    }
+)  # fmt: skip
+# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic. "You
+# exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+_USED_UP_TEXT = (
+    r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
+    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+)
 
 
-def is_retryable(words: tuple[Any, ...], status: int | None) -> bool:
-    """True if the same request may succeed later, by any of the error's *words* or by its HTTP *status*."""
-    if any(word in _NO_RETRY for word in words if isinstance(word, str)):
-        return False
-    if any(word in _RETRY for word in words if isinstance(word, str)):
+def is_used_up(words: Iterable[Any], message: str | None) -> bool:
+    """True if what was paid for is used up, by any of the error's *words* or by its sentence."""
+    if any(word in _USED_UP for word in words if isinstance(word, str)):
         return True
-    return status is not None and (status in (408, 425, 429) or status >= 500)
+    import re
+
+    return message is not None and re.search(_USED_UP_TEXT, message) is not None
+
+
+def is_retryable(words: tuple[Any, ...], status: int | None, message: str | None = None) -> bool:
+    """True if the same request may succeed later, by any of the error's *words* or by its HTTP *status*."""
+    may_pass = any(word in _RETRY for word in words if isinstance(word, str))
+    may_pass = may_pass or (status is not None and (status in (408, 425, 429) or status >= 500))
+    return may_pass and not is_used_up(words, message)
 
 
 def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status: int | None = None) -> StreamError:
@@ -82,7 +100,11 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         message = error if isinstance(error, str) or error is None else _json.encode(error)
         number = status if status is not None else _STATUS.get(type_ or "")
         return StreamError(
-            type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
+            type=type_,
+            message=message,
+            status=number,
+            retryable=is_retryable((type_,), number, message),
+            raw=raw or error,
         )
     raw, error = error if raw is None else raw, _innermost(error)
     status_word = _text(error.get("status"))
@@ -95,12 +117,13 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
+    message = _message_of(error)
     return StreamError(
         type=kind,
-        message=_message_of(error),
+        message=message,
         code=code,
         status=number,
-        retryable=is_retryable((kind, code, detailed, error.get("error_type")), number),
+        retryable=is_retryable((kind, code, detailed, error.get("error_type")), number, message),
         retry_after=_retry_after(error),
         raw=raw,
     )
