@@ -263,3 +263,69 @@ def test_langchain_content_blocks():
     assert (response.text, response.reasoning, response.id) == ("Hi", "Hm", "msg_1")
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", "{}")]
     assert response.finish_reason == "tool_calls"
+
+
+# What clients for server-sent events hand out
+
+
+class ServerSentEvent:
+    """As httpx-sse and the SDKs have it."""
+
+    def __init__(self, data="", event="message", id="", retry=None):
+        self._all = data, event, id, retry
+
+    data = property(lambda self: self._all[0])
+    event = property(lambda self: self._all[1])
+    id = property(lambda self: self._all[2])
+    retry = property(lambda self: self._all[3])
+
+
+ANSWER = [
+    ("message", '{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Low tide \u00e9"}}]}'),
+    ("message", '{"object":"chat.completion.chunk",\n"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'),
+    ("message", "[DONE]"),
+]
+FAILED = [
+    ANSWER[0],
+    ("error", '{"message":"Overloaded"}'),
+]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda event, data: ServerSentEvent(data, event),
+        lambda event, data: types.SimpleNamespace(id=None, event=event, data=data, retry=None),
+        lambda event, data: types.SimpleNamespace(event=None if event == "message" else event, data=data),
+        lambda event, data: types.SimpleNamespace(type=event, data=data, origin="http://a", last_event_id=""),
+    ],
+    ids=["httpx-sse", "sseclient", "without a name", "requests-sse"],
+)
+def test_events_of_a_client_for_server_sent_events_are_what_was_on_the_wire(made):
+    for told in (ANSWER, FAILED):
+        events = [made(event, data) for event, data in told]
+        lines = [
+            f"event: {event}\n" * (event != "message") + "data: " + data.replace("\n", "\ndata: ")
+            for event, data in told
+        ]
+        wire = "".join(f"{line}\n\n" for line in lines).encode()
+        expected = chunkfold.fold(wire)
+        assert (expected.text, expected.error is not None) == ("Low tide \u00e9", told is FAILED)
+        assert chunkfold.fold(events) == expected
+        with chunkfold.stream(events) as stream:
+            list(stream)
+        assert stream.response() == expected
+        folder = chunkfold.Folder()
+        for event in events:
+            folder.feed(event)
+        assert folder.close() == expected
+        proxy, fold = chunkfold.wrap(iter(events))
+        assert list(proxy) == events
+        assert fold.response() == expected
+
+
+def test_an_event_of_another_kind_keeps_its_name():
+    assert payload_of(ServerSentEvent("{}", "ping")) == b"event: ping\ndata: {}\n\n"
+    assert payload_of(ServerSentEvent("")) == b"data: \n\n"
+    # An SDK's object may have a text of that name.
+    assert payload_of(Model(data="a", type="blob")) == {"data": "a", "type": "blob"}

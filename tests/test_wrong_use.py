@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import io
+import queue
 import re
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -116,6 +119,17 @@ def test_what_has_a_file_to_read_from_says_so():
     started = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     with started, refused(TypeError, ".stdout"):
         chunkfold.fold(started)
+
+
+def test_a_queue_has_to_be_iterated_over():
+    for made in (queue.Queue(), asyncio.Queue()):
+        with refused(TypeError, "a generator that yields what its .get() gives"):
+            chunkfold.astream(made)
+
+
+def test_a_raw_response_of_an_sdk_has_to_be_parsed_before_it_is_wrapped():
+    with refused(TypeError, "wrap what its .parse() gives"):
+        chunkfold.wrap(SimpleNamespace(parse=lambda: iter(())))
 
 
 def test_nothing_may_be_fed_to_any_stream():

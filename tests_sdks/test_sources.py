@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import sys
 
 import aiohttp
@@ -14,6 +16,7 @@ import trio
 import urllib3
 
 import chunkfold
+from chunkfold import resilience
 from tests_sdks.test_wrap import sse
 
 CHUNK = {"object": "chat.completion.chunk", "model": "m"}
@@ -43,6 +46,39 @@ READ_BEFORE = {
 def test_a_response_that_the_client_has_read_is_folded(server, ask):
     server.play(BODY)
     check(chunkfold.fold(ask(server.url)))
+
+
+@pytest.mark.parametrize("kind", ["raw", "streaming"])
+@pytest.mark.parametrize("module", ["openai", "anthropic", "groq", "together"])
+def test_what_an_sdk_gives_for_its_headers_is_folded(server, module, kind):
+    """`with_raw_response` of openai has nothing to iterate over, and in tasks the others give asynchronous bytes."""
+    server.play(BODY)
+    sdk = importlib.import_module(module)
+    names = {"openai": "OpenAI", "anthropic": "Anthropic", "groq": "Groq", "together": "Together"}
+    options = {"base_url": server.url, "api_key": "none", "max_retries": 0}
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 9, "stream": True}
+
+    def made(client):
+        resource = client.messages if module == "anthropic" else client.chat.completions
+        return getattr(resource, f"with_{kind}_response").create(**request)
+
+    with getattr(sdk, names[module])(**options) as client, contextlib.ExitStack() as stack:
+        given = made(client)
+        check(chunkfold.fold(given if kind == "raw" else stack.enter_context(given)))
+        timeouts = resilience.Timeouts(first=10, idle=10)
+        with resilience.stream(lambda: made(client), timeouts=timeouts) as stream:
+            list(stream)
+        check(stream.response())
+
+    async def main():
+        async with getattr(sdk, f"Async{names[module]}")(**options) as client, contextlib.AsyncExitStack() as stack:
+            given = made(client)
+            given = await given if kind == "raw" else await stack.enter_async_context(given)
+            with pytest.raises(TypeError, match="afold"):
+                chunkfold.fold(given)
+            return await chunkfold.afold(given)
+
+    check(asyncio.run(main()))
 
 
 @pytest.mark.parametrize("what", ["response", "read response", "content"])

@@ -321,7 +321,7 @@ class Folder:
         self._response = breach.response = self._accumulator.complete()
 
 
-def _payload_fed(item: Any) -> Mapping[str, Any] | None:
+def _payload_fed(item: Any) -> Mapping[str, Any] | bytes | None:
     """The payload that *item* stands for; `None` if it says nothing."""
     try:
         if item is not None:

@@ -55,7 +55,7 @@ class Intake:
             payload = payload_of(piece)
             if payload is None:
                 return []
-            self._has_payloads = True
+            self._has_payloads = not isinstance(payload, bytes)
             piece = payload
         return self._folder.feed(piece, events=events)
 

@@ -26,13 +26,17 @@ _NUMBERS = frozenset({"numberValue", "index"})
 _NAMED = frozenset({"event", "data"})
 # What files, iterators and HTTP responses have, which are sources themselves.
 _OF_SOURCES = ("__next__", "__anext__", "read", "iter_bytes", "iter_content")
+# What the events of clients for server-sent events have: httpx-sse, sseclient and those inside of the SDKs; requests-sse
+# and others after the browsers' fashion.
+_OF_EVENTS = ("event", "last_event_id")
 # What google-genai adds to a payload that never was on the wire.
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
 
 
-def payload_of(item: Any) -> Mapping[str, Any] | None:
+def payload_of(item: Any) -> Mapping[str, Any] | bytes | None:
     """
-    The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before.
+    The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before. What a
+    client for server-sent events hands out, such as httpx-sse, is bytes again.
 
     Raises:
         TypeError: If *item* has no shape that is known.
@@ -49,6 +53,8 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     if _is_derived(item):
         return None
     data = getattr(item, "data", None)
+    if isinstance(data, str) and any(hasattr(item, name) for name in _OF_EVENTS):
+        return _event_bytes(item, data)
     if data is not None and hasattr(data, "model_dump") and not hasattr(item, "type"):
         return payload_of(data)  # mistralai wraps each payload in an event
     plain = _plain(item)
@@ -57,6 +63,14 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     if plain.keys() == _NAMED and isinstance(plain["data"], dict):
         return plain["data"]  # groq wraps what has a name
     return plain
+
+
+def _event_bytes(item: Any, data: str) -> bytes:
+    """A server-sent event as it was on the wire: its name means something, and so does data that is no JSON."""
+    name = getattr(item, "event", None) or getattr(item, "type", None)
+    head = f"event: {name}\n" if isinstance(name, str) and name != "message" else ""
+    lines = "".join([f"data: {line}\n" for line in data.split("\n")])
+    return f"{head}{lines}\n".encode("utf-8", "surrogatepass")
 
 
 def error_body_of(exception: BaseException) -> dict[str, Any] | None:

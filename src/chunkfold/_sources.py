@@ -98,6 +98,8 @@ def _remedy(source: Any) -> str:
         return "give its .makefile('rb')"
     if hasattr(source, "stdout"):
         return "give its .stdout"
+    if hasattr(source, "get_nowait"):  # a queue
+        return "give a generator that yields what its .get() gives, and returns at the end"
     for enter, word in (("__enter__", "with"), ("__aenter__", "async with")):  # client.stream(...) of httpx
         if hasattr(source, enter):
             return f"enter it with '{word}' and fold what that gives"
@@ -333,6 +335,7 @@ class _WrongUse(TypeError):
 
 def _http_response(source: Any) -> Opened | None:
     """The response of requests, urllib3, httpx, `urllib.request`: decoded content, as it arrives."""
+    source = _of_client(source)
     status = getattr(source, "status_code", None)
     if not isinstance(status, int):
         status = getattr(source, "status", None)
@@ -361,6 +364,7 @@ def _http_response(source: Any) -> Opened | None:
 
 def _async_http_response(source: Any) -> Opened | None:
     """The response of an asynchronous httpx or aiohttp client."""
+    source = _of_client(source)
     headers = getattr(source, "headers", None)
     if headers is None:
         return None
@@ -378,6 +382,11 @@ def _async_http_response(source: Any) -> Opened | None:
             return Opened(iter((body,)), _closer(source), status=status, retry_after=retry_after)
         return Opened(_begun(content.iter_any), _closer(source), status=status, retry_after=retry_after)
     return None
+
+
+def _of_client(source: Any) -> Any:
+    """The response of the HTTP client, which `with_raw_response` and `with_streaming_response` of some SDKs wrap."""
+    return getattr(source, "http_response", source)
 
 
 def body_at_hand(source: Any) -> bytes | None:

@@ -179,7 +179,8 @@ def _kind_of(stream: Any) -> type[_Base]:
     for names, kind in _KINDS.items():
         if all(hasattr(stream, name) for name in names):
             return kind
-    raise TypeError(f"cannot wrap {described(stream)}: it is no stream")
+    remedy = "wrap what its .parse() gives" if hasattr(stream, "parse") else "it is no stream"  # `with_raw_response`
+    raise TypeError(f"cannot wrap {described(stream)}: {remedy}")
 
 
 # Listening to the bytes

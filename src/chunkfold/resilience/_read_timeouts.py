@@ -20,7 +20,7 @@ __all__ = ["ReadTimeout", "never_waits", "read_timeout"]
 
 # From a response down to its socket: the names under which requests, urllib3, http.client, the SDKs and `socket` keep
 # what is beneath.
-_BENEATH = ("response", "_raw_stream", "raw", "_fp", "fp", "_sock")
+_BENEATH = ("http_response", "response", "_raw_stream", "raw", "_fp", "fp", "_sock")
 _DEPTH = 8
 
 
