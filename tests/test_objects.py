@@ -6,8 +6,10 @@ import datetime as dt
 import enum
 import http.client
 import types
+import warnings
 
 import msgspec
+import pydantic
 import pytest
 
 import chunkfold
@@ -63,6 +65,17 @@ def test_the_older_pydantic_is_understood():
             self.__dict__["__fields_set__"] = {"id"}
 
     assert payload_of(Old()) == {"id": "c"}
+
+
+def test_a_model_without_fields_of_its_own_is_read_without_a_warning():
+    """LiteLLM has some, and pydantic warns whoever asks for the names of its older version."""
+
+    class Open(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert payload_of(Open(content="a")) == {"content": "a"}
 
 
 def test_a_type_that_was_only_filled_in_is_kept():

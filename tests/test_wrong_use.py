@@ -119,6 +119,8 @@ def test_what_has_a_file_to_read_from_says_so():
     started = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     with started, refused(TypeError, ".stdout"):
         chunkfold.fold(started)
+    with refused(TypeError, "give its .data"):
+        chunkfold.fold(SimpleNamespace(headers={}, data=iter([BODY])))
 
 
 def test_a_queue_has_to_be_iterated_over():

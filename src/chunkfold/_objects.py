@@ -26,8 +26,8 @@ _NUMBERS = frozenset({"numberValue", "index"})
 _NAMED = frozenset({"event", "data"})
 # What files, iterators and HTTP responses have, which are sources themselves.
 _OF_SOURCES = ("__next__", "__anext__", "read", "iter_bytes", "iter_content")
-# What the events of clients for server-sent events have: httpx-sse, sseclient and those inside of the SDKs; requests-sse
-# and others after the browsers' fashion.
+# What the events of clients for server-sent events have: httpx-sse, sseclient, the SDKs' own; and requests-sse
+# and others, after the browsers' fashion.
 _OF_EVENTS = ("event", "last_event_id")
 # What google-genai adds to a payload that never was on the wire.
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
@@ -168,7 +168,9 @@ _NAMES: dict[type, dict[str, str]] = {}
 def _wire_names(kind: type) -> dict[str, str]:
     names = _NAMES.get(kind)
     if names is None:
-        fields = getattr(kind, "model_fields", None) or getattr(kind, "__fields__", None) or {}
+        fields = getattr(kind, "model_fields", None)
+        if fields is None:  # the older pydantic; the newer one warns of that name
+            fields = getattr(kind, "__fields__", None) or {}
         names = _NAMES[kind] = {}
         for name, field in fields.items():
             alias = getattr(field, "serialization_alias", None) or getattr(field, "alias", None)

@@ -98,6 +98,8 @@ def _remedy(source: Any) -> str:
         return "give its .makefile('rb')"
     if hasattr(source, "stdout"):
         return "give its .stdout"
+    if hasattr(source, "data"):  # `with_raw_response` of cohere
+        return "give its .data"
     if hasattr(source, "get_nowait"):  # a queue
         return "give a generator that yields what its .get() gives, and returns at the end"
     for enter, word in (("__enter__", "with"), ("__aenter__", "async with")):  # client.stream(...) of httpx
