@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 
+import aiohttp
+import httpx
 import pytest
+import requests
 
 import chunkfold
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
@@ -256,6 +259,72 @@ def test_async_helpers(sdk, server):
     final, fold = asyncio.run(run())
     assert final == "Hello"
     assert fold.response() == chunkfold.fold(body)
+
+
+@pytest.mark.parametrize("read", ["iter_lines", "iter_bytes", "iter_text", "read"])
+def test_a_response_of_httpx_is_heard_however_it_is_read(read, server):
+    """A loop by hand splits lines, which have no ends any more: what is heard is beneath."""
+    server.play(CLAUDE)
+    with httpx.Client() as client:
+        manager, fold = chunkfold.wrap(client.stream("POST", server.url))
+        with manager as response:
+            assert isinstance(response, httpx.Response)
+            list(getattr(response, read)())
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+    async def main():
+        async with httpx.AsyncClient() as client:
+            response, fold = chunkfold.wrap(await client.send(client.build_request("POST", server.url), stream=True))
+            if read == "read":
+                await response.aread()
+            else:
+                async for _ in getattr(response, f"a{read}")():
+                    pass
+            await response.aclose()
+            return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(CLAUDE)
+
+
+@pytest.mark.parametrize("read", ["iter_lines", "iter_content"])
+def test_a_response_of_requests_is_heard_however_it_is_read(read, server):
+    server.play(CLAUDE)
+    with requests.Session() as session:
+        response, fold = chunkfold.wrap(session.post(server.url, stream=True))
+        with response:
+            list(getattr(response, read)())
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+
+def test_a_response_that_is_left_is_cancelled(server):
+    server.play(CLAUDE, hold_after=len(CLAUDE) - 100)
+    with httpx.Client() as client:
+        manager, fold = chunkfold.wrap(client.stream("POST", server.url))
+        with manager as response:
+            for line in response.iter_lines():
+                if "text_delta" in line:
+                    break
+        assert (fold.response().text[:3], fold.response().ended) == ("Hel", "cancelled")
+        response, fold = chunkfold.wrap(client.send(client.build_request("POST", server.url), stream=True))
+        response.close()
+        assert fold.response().ended == "cancelled"
+
+
+def test_a_response_that_cannot_be_heard_is_refused_with_the_remedy(server):
+    server.play(CLAUDE)
+    with pytest.raises(TypeError, match="has been read: use fold"):
+        chunkfold.wrap(httpx.post(server.url))
+
+    async def main():
+        async with aiohttp.ClientSession() as session, session.post(server.url) as response:
+            with pytest.raises(TypeError, match=r"wrap the \.content"):
+                chunkfold.wrap(response)
+            lines, fold = chunkfold.wrap(response.content)
+            async for _ in lines:
+                pass
+            return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(CLAUDE)
 
 
 @pytest.mark.parametrize("sdk", ["openai-chat", "anthropic", "google-genai"])

@@ -16,6 +16,7 @@ from chunkfold._intake import Intake
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
+from chunkfold._sources import _is_async_httpx
 from chunkfold._wording import described, observer
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ def wrap(
 
     Args:
         vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from; or what the SDK gives for use
-            in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too.
+            in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too,
+            and a response of httpx or requests, by whatever method it is read.
         dialect: The name of the wire dialect, or `auto` to find it out.
         on_done: Called once with the complete response, on every way out.
         split_think_tags: As in `fold`.
@@ -178,6 +180,8 @@ def _kind_of(stream: Any) -> type[_Base]:
         raise TypeError("this is a coroutine that was not awaited: await it first and wrap what it gives")
     for names, kind in _KINDS.items():
         if all(hasattr(stream, name) for name in names):
+            if kind is _AsyncManager and hasattr(getattr(stream, "content", None), "iter_any"):  # aiohttp
+                raise TypeError("wrap the .content of this response, and iterate over that")
             return kind
     remedy = "wrap what its .parse() gives" if hasattr(stream, "parse") else "it is no stream"  # `with_raw_response`
     raise TypeError(f"cannot wrap {described(stream)}: {remedy}")
@@ -193,7 +197,7 @@ def _listen(stream: Any, fold: WrappedFold) -> None:
         return
     if not hasattr(response, "iter_bytes"):  # urllib3
         response.stream = _heard(response.stream, fold)
-    elif hasattr(stream, "__aiter__"):
+    elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
         response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
     else:
         response.iter_bytes = _heard(response.iter_bytes, fold)
@@ -396,6 +400,27 @@ class _EitherProxy(_Proxy, _AsyncProxy):
     """For LiteLLM's stream, which is of both kinds; `close` is the synchronous one."""
 
 
+class _ResponseProxy(_Base):
+    """For the response of httpx, which has many ways to be read, all of them beginning with the same bytes."""
+
+    def __init__(self, response: Any, fold: WrappedFold) -> None:
+        if unread_response(response) is None:
+            raise TypeError("this response has been read: use fold()")
+        super().__init__(response, fold)
+
+    def close(self) -> Any:
+        try:
+            return self._cf_stream.close()
+        finally:
+            self._cf_fold._finish(GeneratorExit())
+
+    async def aclose(self) -> Any:
+        try:
+            return await self._cf_stream.aclose()
+        finally:
+            self._cf_fold._finish(GeneratorExit())
+
+
 class _Manager(_Base):
     """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
 
@@ -449,4 +474,5 @@ _KINDS: dict[tuple[str, ...], type[_Base]] = {
     ("__iter__",): _Proxy,
     ("__aenter__",): _AsyncManager,
     ("__enter__",): _Manager,
+    ("iter_bytes", "aiter_bytes"): _ResponseProxy,
 }
