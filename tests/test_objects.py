@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import enum
 import http.client
@@ -13,6 +14,7 @@ import pydantic
 import pytest
 
 import chunkfold
+from chunkfold import resilience
 from chunkfold._objects import error_body_of, payload_of
 
 
@@ -146,6 +148,43 @@ def test_objects_fold_through_every_door():
     events = chunkfold.stream(chunks)
     assert "".join(events.text()) == "ab"
     assert chunkfold.fold(chunks) == events.response() == folder.close()
+
+
+class Whole(pydantic.BaseModel):
+    """What an SDK gives for a request without streaming; one iterates over the fields of such a model."""
+
+    object: str = "chat.completion"
+    choices: list = []
+    usage: object = None
+
+
+ASKED_WHOLE = {
+    "object": "chat.completion",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}],
+}
+
+
+def test_a_whole_answer_is_a_stream_of_one():
+    whole = Whole(**ASKED_WHOLE)
+    expected = chunkfold.fold(ASKED_WHOLE)
+    assert (expected.text, expected.finish_reason) == ("Hello", "stop")
+    assert chunkfold.fold(whole) == expected
+    assert asyncio.run(chunkfold.afold(whole)) == expected
+    with chunkfold.stream(whole) as stream:
+        list(stream)
+    assert stream.response() == expected
+    with pytest.raises(TypeError, match="use fold"):
+        chunkfold.wrap(whole)
+
+
+def test_a_whole_answer_may_stand_in_for_a_stream_that_failed():
+    def broken():
+        raise OSError("reset")
+
+    options = {"retry": None, "timeouts": resilience.Timeouts(first=5)}
+    stream = resilience.stream(broken, fallback=lambda: Whole(**ASKED_WHOLE), **options)
+    assert "".join(stream.text()) == "Hello"
+    assert stream.response().finish_reason == "stop"
 
 
 def test_what_a_server_sent_instead_of_an_object_is_noted():

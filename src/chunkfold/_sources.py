@@ -18,7 +18,16 @@ from chunkfold._wording import described
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LineWatch", "Opened", "body_at_hand", "lines", "open_async_source", "open_source", "read_file"]
+__all__ = [
+    "LineWatch",
+    "Opened",
+    "body_at_hand",
+    "is_whole_answer",
+    "lines",
+    "open_async_source",
+    "open_source",
+    "read_file",
+]
 
 _READ = 64 << 10
 # Seconds between two looks at a file that does not block, where it cannot be waited for.
@@ -67,6 +76,9 @@ def open_source(source: Any) -> Opened:
         file = open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by whoever closes the source
         return Opened(read_file(file), file.close)
     if isinstance(source, Mapping):
+        _refuse_envelope(source)
+        return Opened(iter((source,)))
+    if is_whole_answer(source):
         return Opened(iter((source,)))
     response = _http_response(source)
     if response is not None:
@@ -88,6 +100,23 @@ def open_source(source: Any) -> Opened:
     if callable(getattr(source, "read", None)):
         return Opened(read_file(source))
     raise TypeError(f"cannot fold {described(source)}: {_remedy(source)}")
+
+
+def is_whole_answer(source: Any) -> bool:
+    """
+    True for the object of an SDK that is all there is, as `create()` without `stream=True` gives it.
+
+    All of these are models of pydantic, which can be iterated over too: that gives the names of their fields.
+    """
+    return hasattr(source, "__pydantic_fields_set__")
+
+
+def _refuse_envelope(source: Mapping[Any, Any]) -> None:
+    """boto3 gives a mapping that has the stream, or the body, in it."""
+    for name in ("stream", "body"):
+        inner = source.get(name)
+        if hasattr(inner, "read") or (hasattr(type(inner), "__iter__") and hasattr(inner, "close")):
+            raise TypeError(f"fold the stream inside of this mapping: response[{name!r}]")
 
 
 def _remedy(source: Any) -> str:

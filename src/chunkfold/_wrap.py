@@ -16,7 +16,7 @@ from chunkfold._intake import Intake
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
-from chunkfold._sources import _is_async_httpx
+from chunkfold._sources import _is_async_httpx, is_whole_answer
 from chunkfold._wording import described, observer
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def wrap(
 
 
 def _kind_of(stream: Any) -> type[_Base]:
-    if isinstance(stream, (str, bytes, bytearray, memoryview)):
+    if isinstance(stream, (str, bytes, bytearray, memoryview)) or is_whole_answer(stream):
         raise TypeError("this is content, not a stream: use fold()")
     if isinstance(stream, Mapping):
         raise TypeError("wrap the stream inside of this mapping: response['stream'] or response['body']")
