@@ -317,6 +317,28 @@ def test_langchain_content_blocks():
     assert response.finish_reason == "tool_calls"
 
 
+def test_langchain_usage_of_google_is_what_came_since_the_last_chunk():
+    """langchain-google-genai takes off what it has told, since LangChain adds chunks up."""
+    facts = {"model_provider": "google_genai"}
+    given = ({"input_tokens": 10, "output_tokens": 3, "total_tokens": 13, "output_token_details": {"reasoning": 3}},
+             {"input_tokens": 0, "output_tokens": 1, "total_tokens": 1, "input_token_details": {"cache_read": 4}},
+             {"input_tokens": 0, "output_tokens": 5, "total_tokens": 5, "output_token_details": {"reasoning": 0}})  # fmt: skip
+    chunks = [LangChain("a", usage=usage, facts=facts) for usage in given]
+    folder = chunkfold.Folder()
+    for chunk in chunks:
+        folder = chunkfold.Folder.restore(folder.save())
+        folder.feed(chunk)
+    proxy, wrapped = chunkfold.wrap(iter(chunks))
+    list(proxy)
+    for response in (chunkfold.fold(chunks), folder.close(), wrapped.response()):
+        usage = response.usage
+        assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 9, 19)
+        assert (usage.cached_input_tokens, usage.reasoning_tokens) == (4, 3)
+    # What others tell again is the whole.
+    again = [LangChain("a", usage=usage, facts={"model_provider": "openai"}) for usage in given[:1] * 2]
+    assert chunkfold.fold(again).usage.total_tokens == 13
+
+
 # What clients for server-sent events hand out
 
 

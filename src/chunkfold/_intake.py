@@ -52,7 +52,7 @@ class Intake:
             if self._has_payloads and is_noise(piece):
                 self._folder.note("payload_not_object", f"{described(piece)} where an object was expected")
                 return []
-            payload = payload_of(piece)
+            payload = payload_of(piece, self._folder.usage_so_far)
             if payload is None:
                 return []
             self._has_payloads = not isinstance(payload, bytes)

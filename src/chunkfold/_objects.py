@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chunkfold._value import Value
 from chunkfold._wording import described
 from chunkfold.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chunkfold.response import Usage
 
 __all__ = ["error_body_of", "is_noise", "payload_of"]
 
@@ -33,10 +38,11 @@ _OF_EVENTS = ("event", "last_event_id")
 _ADDED = frozenset({"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed"})
 
 
-def payload_of(item: Any) -> Mapping[str, Any] | bytes | None:
+def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None) -> Mapping[str, Any] | bytes | None:
     """
     The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before. What a
-    client for server-sent events hands out, such as httpx-sse, is bytes again.
+    client for server-sent events hands out, such as httpx-sse, is bytes again. *usage_so_far* is asked where an object
+    says how much more it has become.
 
     Raises:
         TypeError: If *item* has no shape that is known.
@@ -46,7 +52,7 @@ def payload_of(item: Any) -> Mapping[str, Any] | bytes | None:
     if isinstance(item, Mapping):  # of another kind, as what it holds may be
         return {key: _plain(held) for key, held in item.items()}
     if hasattr(item, "tool_call_chunks"):
-        return _langchain(item)
+        return _langchain(item, usage_so_far)
     inner = getattr(item, "chunk", None)
     if inner is not None and getattr(item, "type", None) == "chunk":
         return payload_of(inner)
@@ -183,7 +189,7 @@ def _is_there(held: Any) -> bool:
     return type(held).__name__ not in _ABSENT
 
 
-def _langchain(item: Any) -> dict[str, Any]:
+def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> dict[str, Any]:
     """A LangChain message chunk has its own vocabulary: it is said in that of `openai-chat`."""
     more = getattr(item, "additional_kwargs", None) or {}
     facts = getattr(item, "response_metadata", None) or {}
@@ -216,7 +222,14 @@ def _langchain(item: Any) -> dict[str, Any]:
     usage = getattr(item, "usage_metadata", None)
     if usage:
         payload["usage"] = _langchain_usage(usage)
+        if facts.get("model_provider") in _BY_DIFFERENCE and usage_so_far is not None:
+            _add_usage(payload["usage"], usage_so_far())
     return payload
+
+
+# LangChain adds the usage of chunks up, so that these say how much came since the last. What the others read has the
+# whole in each chunk, if it has it in several.
+_BY_DIFFERENCE = frozenset({"google_genai", "google_vertexai"})
 
 
 _CALL_BLOCKS = frozenset({"tool_use", "input_json_delta", "tool_call", "tool_call_chunk", "function_call"})
@@ -238,6 +251,22 @@ def _langchain_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     said["prompt_tokens_details"] = _said(cached)
     said["completion_tokens_details"] = _said({"reasoning_tokens": made.get("reasoning")})
     return _said(said)
+
+
+def _add_usage(said: dict[str, Any], before: Usage | None) -> None:
+    """Make the whole of a difference."""
+    if before is None:
+        return
+    given, made = said.setdefault("prompt_tokens_details", {}), said.setdefault("completion_tokens_details", {})
+    for holder, key, count in (
+        (said, "prompt_tokens", before.input_tokens),
+        (said, "completion_tokens", before.output_tokens),
+        (said, "total_tokens", before.total_tokens),
+        (given, "cached_tokens", before.cached_input_tokens),
+        (made, "reasoning_tokens", before.reasoning_tokens),
+    ):
+        if count is not None:
+            holder[key] = count + (holder.get(key) or 0)
 
 
 _LANGCHAIN_USAGE = {

@@ -70,7 +70,7 @@ class WrappedFold:
         if self._over or self._error is not None:
             return
         try:
-            piece = item if isinstance(item, _DATA) else payload_of(item)
+            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
             if piece is not None:
                 self._intake.feed(piece, events=False)
         except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
