@@ -75,7 +75,7 @@ async def next_of(pieces: Any) -> Any:
 
 
 def error_of(opened: Opened, body: bytes) -> StreamError:
-    """The error of an HTTP response with a status of 400 and over."""
+    """The error of an HTTP response with a status of 300 and over."""
     from chunkfold import _json
     from chunkfold._http_errors import retry_after_seconds, status_error
 

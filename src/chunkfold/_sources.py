@@ -54,8 +54,11 @@ class Opened:
 
     @property
     def is_failure(self) -> bool:
-        """True if an HTTP server answered with an error instead of a stream."""
-        return self.status is not None and self.status >= 400
+        """
+        True if an HTTP server answered with an error instead of a stream, or sent the client elsewhere. httpx follows
+        no redirection unless told to.
+        """
+        return self.status is not None and self.status >= 300
 
 
 def open_source(source: Any) -> Opened:

@@ -936,6 +936,12 @@ def test_an_error_in_the_stream_that_an_sdk_raises_is_judged_as_the_server_told_
     assert stream.response().error.type == "invalid_request_error"
 
 
+def test_a_redirection_that_was_not_followed_is_not_asked_again():
+    stream, server, _ = make(Refusal(308), ANSWER)
+    list(stream)
+    assert (len(server.opened), stream.response().error.status) == (1, 308)
+
+
 def test_threads_have_streams_of_their_own():
     texts = []
 

@@ -348,7 +348,7 @@ class Course:
                 raise opened.error
             return self._end(opened.error)
         self._is_plain = False
-        if opened.status is not None and opened.status >= 400:
+        if opened.status is not None and opened.status >= 300:
             ending = yield from self._refused(opened)
         else:
             ending = yield from self._read()
