@@ -942,6 +942,45 @@ def test_a_redirection_that_was_not_followed_is_not_asked_again():
     assert (len(server.opened), stream.response().error.status) == (1, 308)
 
 
+def told(**error):
+    return b"data: %s\n\n" % json.dumps({"error": error}).encode()
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        told(message="Internal Server Error", type="internal_server_error"),
+        told(message="Internal server error", code="InternalServerError"),
+        told(message="Service is too busy", type="service_unavailable_error"),
+        told(message="Rate limit exceeded", type="rate_limited", code="1300"),
+        told(message="The model is temporarily at capacity. Please try again later."),
+        told(message="AiError: Capacity temporarily exceeded, please try again.", code=3040),
+        b'data: {"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}\n\n',
+        b'data: {"choices":null,"base_resp":{"status_code":1033,"status_msg":"system error"}}\n\n',
+    ],
+)
+def test_errors_that_pass_are_asked_again_in_the_words_of_many_vendors(failed):
+    """Groq, Azure, DeepSeek, Mistral, xAI, Cloudflare and MiniMax tell them in a 200, most without a status."""
+    stream, server, _ = make([failed], ANSWER, rate_limits=RateLimitRetry(jitter=0))
+    assert "".join(stream.text()) == "Hello"
+    assert len(server.opened) == 2
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        told(message="Failed to call a function.", type="invalid_request_error", code="tool_use_failed"),
+        told(message="Your account is suspended", type="exceeded_current_quota_error"),
+        told(message="You exceeded your current quota", type="insufficient_quota"),
+        b'data: {"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}\n\n',
+    ],
+)
+def test_errors_that_stay_are_not_asked_again(failed):
+    stream, server, _ = make([failed], ANSWER)
+    list(stream)
+    assert (len(server.opened), stream.response().finish_reason) == (1, "error")
+
+
 def test_threads_have_streams_of_their_own():
     texts = []
 

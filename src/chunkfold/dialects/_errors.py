@@ -39,9 +39,19 @@ _STATUS = {
     # OpenAI's codes where the class is a general one.
     "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
     "model_not_found": 404,
+    # Of Groq, Mistral, Fireworks, vLLM and Azure; DeepSeek; Mistral, Moonshot, Cerebras.
+    "internal_server_error": 500, "InternalServerError": 500, "service_unavailable_error": 503, "rate_limited": 429,
+    "rate_limit_reached_error": 429, "too_many_requests": 429, "too_many_requests_error": 429,
+    "too_many_tokens_error": 429, "engine_overloaded_error": 429, "exceeded_current_quota_error": 429,
     # DashScope's, which go on after a dot: `Throttling.RateQuota`.
     "Throttling": 429, "InternalError": 500, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
     "ModelUnavailable": 503,
+}  # fmt: skip
+
+# MiniMax's codes and the HTTP status that each stands for.
+_MINIMAX = {
+    1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429, 2013: 400,
+    2045: 429, 2049: 401,
 }  # fmt: skip
 
 # Worth a retry whatever the status says, or without one.
@@ -176,7 +186,9 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     base = payload.get("base_resp")
     if isinstance(base, dict) and base.get("status_code") not in (None, "", 0, "0"):
         # MiniMax tells errors in a field of an ordinary payload.
-        return read_error({"message": base.get("status_msg"), "code": base["status_code"]}, raw=dict(payload))
+        code = base["status_code"]
+        status = _MINIMAX.get(code) if isinstance(code, int) else None
+        return read_error({"message": base.get("status_msg"), "code": code}, raw=dict(payload), status=status)
     if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)

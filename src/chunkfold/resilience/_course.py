@@ -458,6 +458,9 @@ class Course:
         if failure is None or isinstance(exception, LimiterTimeout):
             return _Ending(failure, exception)
         limit = rate_limit_of(failure, headers, now=self._clock.wall())
+        if limit is not None and limit.kind != "quota" and failure.status is None:
+            # Without a status the sentence is all there is to go by.
+            failure = msgspec.structs.replace(failure, retryable=True)
         asked = wait_asked_for(failure, headers, now=self._clock.wall())
         if asked is not None and asked != failure.retry_after:
             failure = msgspec.structs.replace(failure, retry_after=asked)

@@ -72,7 +72,11 @@ _KIND_TEXTS: tuple[tuple[RateLimitKind, re.Pattern[str]], ...] = (
     ),
 )
 _LIMIT_TEXT = re.compile(r"rate.?limit|too many requests|throttl|\b429\b", re.IGNORECASE)
-_OVERLOADED_TEXT = re.compile(r"overloaded|\b(?:503|529)\b|at capacity|server (?:is )?busy", re.IGNORECASE)
+_OVERLOADED_TEXT = re.compile(
+    r"overloaded|\b(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
+    r"|serv(?:er|ice) (?:is )?(?:too )?busy",
+    re.IGNORECASE,
+)
 _WAIT_TEXT = re.compile(
     r"(?:(?:try|retry)[^.]{0,20}? (?:in|after)|\bwait) (?:(?P<h>\d+) ?h(?:(?:ou)?rs?)?(?![a-z]) ?)?"
     r"(?:(?P<m>\d+) ?m(?:in(?:ute)?s?)?(?![a-z]) ?)?(?:(?P<s>\d+(?:\.\d+)?) ?s(?:ec(?:ond)?s?)?(?![a-z]))?"
