@@ -177,6 +177,20 @@ def test_a_whole_answer_is_a_stream_of_one():
         chunkfold.wrap(whole)
 
 
+def test_a_whole_answer_of_the_older_pydantic_is_one_too():
+    class Old:
+        __fields__: dict = {}
+
+        def __init__(self, **fields):
+            self.__dict__.update(fields)
+            self.__dict__["__fields_set__"] = set(fields)
+
+        def __iter__(self):
+            yield from self.__dict__.items()
+
+    assert chunkfold.fold(Old(**ASKED_WHOLE)).text == "Hello"
+
+
 def test_a_whole_answer_may_stand_in_for_a_stream_that_failed():
     def broken():
         raise OSError("reset")

@@ -109,9 +109,9 @@ def is_whole_answer(source: Any) -> bool:
     """
     True for the object of an SDK that is all there is, as `create()` without `stream=True` gives it.
 
-    All of these are models of pydantic, which can be iterated over too: that gives the names of their fields.
+    All of these are models of pydantic, old or new, which can be iterated over too: that gives their fields.
     """
-    return hasattr(source, "__pydantic_fields_set__")
+    return hasattr(source, "__pydantic_fields_set__") or hasattr(source, "__fields_set__")
 
 
 def _refuse_envelope(source: Mapping[Any, Any]) -> None:
