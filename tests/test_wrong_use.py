@@ -146,11 +146,6 @@ def test_a_queue_has_to_be_iterated_over():
             chunkfold.astream(made)
 
 
-def test_a_raw_response_of_an_sdk_has_to_be_parsed_before_it_is_wrapped():
-    with refused(TypeError, "wrap what its .parse() gives"):
-        chunkfold.wrap(SimpleNamespace(parse=lambda: iter(())))
-
-
 def test_nothing_may_be_fed_to_any_stream():
     folder = Folder()
     assert folder.feed(b"") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 
 import aiohttp
@@ -294,6 +295,72 @@ def test_a_response_of_requests_is_heard_however_it_is_read(read, server):
         with response:
             list(getattr(response, read)())
     assert fold.response() == chunkfold.fold(CLAUDE)
+
+
+@pytest.mark.parametrize("kind", ["raw", "streaming"])
+@pytest.mark.parametrize("sdk", ["openai", "anthropic"])
+def test_what_an_sdk_gives_for_its_headers_is_heard(sdk, kind, server, sdks):
+    body, request = (CHAT, OPENAI) if sdk == "openai" else (CLAUDE, ANTHROPIC)
+    server.play(body)
+
+    def made(client):
+        resource = client.chat.completions if sdk == "openai" else client.messages
+        return getattr(resource, f"with_{kind}_response").create(stream=True, **request)
+
+    def parsed():
+        raw, fold = chunkfold.wrap(made(getattr(sdks, sdk)))
+        if kind == "streaming":
+            raw = raw.__enter__()
+        assert raw.headers["content-type"] == "text/event-stream"
+        return raw.parse(), fold
+
+    stream, fold = parsed()
+    gc.collect()  # the proxy is gone, and what reads is not
+    list(stream)
+    assert fold.response() == chunkfold.fold(body)
+
+    async def main():
+        clients = AsyncClients(server.url)
+        raw, fold = chunkfold.wrap(
+            made(getattr(clients, sdk)) if kind == "streaming" else await made(getattr(clients, sdk))
+        )
+        if kind == "streaming":
+            raw = await raw.__aenter__()
+        stream = raw.parse()
+        async for _ in await stream if hasattr(stream, "__await__") else stream:
+            pass
+        await clients.close()
+        return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(body)
+
+
+@pytest.mark.parametrize("client", [httpx.Client, requests.Session])
+def test_what_reads_a_response_may_outlive_the_proxy(client, server):
+    server.play(CLAUDE)
+
+    def lines(session):
+        if client is httpx.Client:
+            response = session.send(session.build_request("POST", server.url), stream=True)
+        else:
+            response = session.post(server.url, stream=True)
+        proxy, fold = chunkfold.wrap(response)
+        return proxy.iter_lines(), fold
+
+    with client() as session:
+        read, fold = lines(session)
+        gc.collect()
+        list(read)
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+
+def test_a_response_that_nobody_reads_is_cancelled_when_it_is_collected(server):
+    server.play(CLAUDE)
+    done = []
+    with requests.Session() as session:
+        chunkfold.wrap(session.post(server.url, stream=True), on_done=done.append)
+        gc.collect()
+    assert [response.ended for response in done] == ["cancelled"]
 
 
 def test_a_response_that_is_left_is_cancelled(server):

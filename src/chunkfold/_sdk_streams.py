@@ -17,7 +17,8 @@ def unread_response(stream: Any) -> Any:
     SDK's, or the response of httpx or requests.
     """
     raw: Any = getattr(stream, "_raw_stream", None)
-    for response in (stream, getattr(stream, "response", None), getattr(raw, "response", None)):
+    beneath = [getattr(stream, name, None) for name in ("response", "http_response")]
+    for response in (stream, *beneath, getattr(raw, "response", None)):
         if getattr(response, "is_stream_consumed", True) is False and not getattr(response, "num_bytes_downloaded", 0):
             has_both = callable(getattr(response, "iter_bytes", None)) and hasattr(response, "aiter_bytes")
             return response if has_both else None

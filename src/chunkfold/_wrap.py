@@ -7,6 +7,7 @@ the SDK drops or raises on. Otherwise the objects that pass are. Whatever goes w
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,12 @@ class WrappedFold:
         if self._folder.end_seen:
             self._finish()
 
+    def _leave(self) -> None:
+        """Nobody reads on: the loop was left, or it has met the error that the server told."""
+        self._catch_up()
+        told = self._folder.end_seen or self._folder.snapshot().error is not None
+        self._finish(None if told else GeneratorExit())
+
     def _finish(self, error: BaseException | None = None) -> None:
         """The stream has ended, in one way or another: once."""
         if self._over:
@@ -144,7 +151,8 @@ def wrap(
     Args:
         vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from; or what the SDK gives for use
             in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too,
-            and a response of httpx or requests, by whatever method it is read.
+            and a response of httpx or requests, or what an SDK gives of one (`with_raw_response`), by whatever method
+            it is read.
         dialect: The name of the wire dialect, or `auto` to find it out.
         on_done: Called once with the complete response, on every way out.
         split_think_tags: As in `fold`.
@@ -178,32 +186,39 @@ def _kind_of(stream: Any) -> type[_Base]:
         if callable(getattr(stream, "close", None)):
             stream.close()
         raise TypeError("this is a coroutine that was not awaited: await it first and wrap what it gives")
+    if hasattr(stream, "iter_content") and unread_response(stream) is not None:
+        return _RequestsProxy
     for names, kind in _KINDS.items():
         if all(hasattr(stream, name) for name in names):
             if kind is _AsyncManager and hasattr(getattr(stream, "content", None), "iter_any"):  # aiohttp
                 raise TypeError("wrap the .content of this response, and iterate over that")
             return kind
-    remedy = "wrap what its .parse() gives" if hasattr(stream, "parse") else "it is no stream"  # `with_raw_response`
-    raise TypeError(f"cannot wrap {described(stream)}: {remedy}")
+    raise TypeError(f"cannot wrap {described(stream)}: it is no stream")
 
 
 # Listening to the bytes
 
 
-def _listen(stream: Any, fold: WrappedFold) -> None:
-    """Listen where the SDK will read the bytes of its response, if there is such a place."""
+def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
+    """
+    Listen where the bytes of a response will be read, if there is such a place; the response. *left* is called when
+    they are read no further, though there may be more.
+    """
     response = unread_response(stream)
     if response is None:
-        return
+        return None
     if not hasattr(response, "iter_bytes"):  # urllib3
-        response.stream = _heard(response.stream, fold)
+        response.stream = _heard(response.stream, fold, left)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
-        response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
+        response.aiter_bytes = _heard_async(response.aiter_bytes, fold, left)
     else:
-        response.iter_bytes = _heard(response.iter_bytes, fold)
+        response.iter_bytes = _heard(response.iter_bytes, fold, left)
+    return response
 
 
-def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[..., Iterator[bytes]]:
+def _heard(
+    read: Callable[..., Iterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+) -> Callable[..., Iterator[bytes]]:
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
         hear = fold._hear
         try:
@@ -211,7 +226,7 @@ def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[
                 hear(piece)
                 yield piece
         except GeneratorExit:
-            fold._stop_listening()
+            left()
             raise
         except BaseException as error:
             fold._finish(error)
@@ -221,9 +236,11 @@ def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[
     return pieces
 
 
-def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -> Callable[..., AsyncIterator[bytes]]:
+def _heard_async(
+    read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+) -> Callable[..., AsyncIterator[bytes]]:
     def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
-        return _HeardAsync(read(*args, **kwargs), fold)
+        return _HeardAsync(read(*args, **kwargs), fold, left)
 
     return pieces
 
@@ -231,10 +248,11 @@ def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -
 class _HeardAsync:
     """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold, left: Callable[[], None]) -> None:
         self._pieces = pieces
         self._next = pieces.__anext__
         self._fold = fold
+        self._left = left
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -252,10 +270,15 @@ class _HeardAsync:
         return piece
 
     async def aclose(self) -> None:
-        self._fold._stop_listening()
+        self._left()
         close = getattr(self._pieces, "aclose", None)
         if close is not None:
             await close()
+
+    def __del__(self) -> None:
+        left = self.__dict__.get("_left")
+        if left is not None:
+            left()
 
 
 # The proxies
@@ -268,7 +291,7 @@ class _Base:
         self._cf_stream = stream
         self._cf_fold = fold
         self._cf_items: Any = None
-        _listen(stream, fold)
+        _listen(stream, fold, fold._stop_listening)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -401,24 +424,47 @@ class _EitherProxy(_Proxy, _AsyncProxy):
 
 
 class _ResponseProxy(_Base):
-    """For the response of httpx, which has many ways to be read, all of them beginning with the same bytes."""
+    """
+    For the response of httpx, and what SDKs make of it (`with_raw_response`): there are many ways to read it, all of
+    them beginning with the same bytes. Who reads may have dropped the proxy, so that the response itself counts.
+    """
 
     def __init__(self, response: Any, fold: WrappedFold) -> None:
-        if unread_response(response) is None:
+        self._cf_stream, self._cf_fold, self._cf_items = response, fold, None
+        heard = _listen(response, fold, fold._leave)
+        if heard is None:
             raise TypeError("this response has been read: use fold()")
-        super().__init__(response, fold)
+        if _is_async_httpx(heard):
+            # An SDK that has met the end mark closes it, and leaves what read it to be collected.
+            heard.aclose = _closing(heard.aclose, fold)
+        weakref.finalize(heard, fold._leave)
+
+    def __del__(self) -> None:
+        pass
 
     def close(self) -> Any:
         try:
             return self._cf_stream.close()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._leave()
 
     async def aclose(self) -> Any:
         try:
             return await self._cf_stream.aclose()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._leave()
+
+
+def _closing(close: Callable[[], Any], fold: WrappedFold) -> Callable[[], Any]:
+    async def aclose() -> Any:
+        fold._stop_listening()
+        return await close()
+
+    return aclose
+
+
+class _RequestsProxy(_ResponseProxy, _Proxy):
+    """The same for requests, whose responses can be iterated over as they are."""
 
 
 class _Manager(_Base):
@@ -435,7 +481,11 @@ class _Manager(_Base):
             self._cf_fold._finish(error)
             raise
         self._cf_entered = True
-        return _kind_of(entered)(entered, self._cf_fold)
+        try:
+            return _kind_of(entered)(entered, self._cf_fold)
+        except TypeError as error:
+            self._cf_stream.__exit__(TypeError, error, error.__traceback__)
+            raise
 
     def __exit__(self, *exc: object) -> Any:
         try:
@@ -458,7 +508,11 @@ class _AsyncManager(_Base):
             self._cf_fold._finish(error)
             raise
         self._cf_entered = True
-        return _kind_of(entered)(entered, self._cf_fold)
+        try:
+            return _kind_of(entered)(entered, self._cf_fold)
+        except TypeError as error:
+            await self._cf_stream.__aexit__(TypeError, error, error.__traceback__)
+            raise
 
     async def __aexit__(self, *exc: object) -> Any:
         try:
@@ -475,4 +529,5 @@ _KINDS: dict[tuple[str, ...], type[_Base]] = {
     ("__aenter__",): _AsyncManager,
     ("__enter__",): _Manager,
     ("iter_bytes", "aiter_bytes"): _ResponseProxy,
+    ("http_response",): _ResponseProxy,
 }
