@@ -57,6 +57,14 @@ def test_names_are_those_on_the_wire():
     assert payload_of(Renamed(finish_reason=Reason.STOP)) == {"finishReason": "STOP"}
 
 
+def test_what_an_sdk_does_not_know_is_what_came():
+    """mistralai and google-genai put it into an object with a mark, wherever it stood."""
+    known = {"type": "message.output.delta", "content": "a"}
+    strange = Model(type="UNKNOWN", raw={"type": "function.call.delta", "arguments": {}}, is_unknown=True)
+    assert payload_of(strange) == {"type": "function.call.delta", "arguments": {}}
+    assert payload_of(Model(**known, chunk_of=strange)) == {**known, "chunk_of": strange.raw}
+
+
 def test_the_older_pydantic_is_understood():
     class Old:
         __fields__: dict = {}

@@ -131,7 +131,8 @@ def _fields(item: Any) -> Any:
     if named is None:
         named = getattr(item, "__fields_set__", None)
     if named is not None:
-        return _pydantic(item, named)
+        # What mistralai and google-genai do not know they hand out as it came.
+        return _plain(item.raw) if item.__dict__.get("is_unknown") is True else _pydantic(item, named)
     if isinstance(item, Value):
         remedy = ": its place is StreamAccumulator().observe()" if isinstance(item, Event) else ""
         raise TypeError(f"{_no_payload(item)}, and not what chunkfold has made{remedy}")
