@@ -497,6 +497,18 @@ def test_an_error_without_a_word_has_its_status_alone(body):
     assert (error.status, error.message, error.raw) == (404, None, None)
 
 
+@pytest.mark.parametrize("body", [b"", b"<a href='/v1/chat'>Moved</a>"])
+def test_a_redirection_that_the_client_did_not_follow_is_no_empty_answer(body):
+    """httpx follows none unless told to, and a slash too many in an address is enough for one."""
+    response = fold(Requests(307, {"location": "/v1/chat"}, [body]))
+    assert (response.error.status, response.error.message, response.error.retryable) == (
+        307,
+        body.decode() or None,
+        False,
+    )
+    assert (response.ended, response.truncated, response.finish_reason) == ("error", False, "error")
+
+
 def test_a_connection_that_breaks_is_an_error_of_the_transport(server):
     response = fold(get(f"{server}/cut"))
     assert response.text == "hel"

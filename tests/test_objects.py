@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import enum
 import http.client
 import types
+import warnings
 
 import msgspec
+import pydantic
 import pytest
 
 import chunkfold
+from chunkfold import resilience
 from chunkfold._objects import error_body_of, payload_of
 
 
@@ -53,6 +57,14 @@ def test_names_are_those_on_the_wire():
     assert payload_of(Renamed(finish_reason=Reason.STOP)) == {"finishReason": "STOP"}
 
 
+def test_what_an_sdk_does_not_know_is_what_came():
+    """mistralai and google-genai put it into an object with a mark, wherever it stood."""
+    known = {"type": "message.output.delta", "content": "a"}
+    strange = Model(type="UNKNOWN", raw={"type": "function.call.delta", "arguments": {}}, is_unknown=True)
+    assert payload_of(strange) == {"type": "function.call.delta", "arguments": {}}
+    assert payload_of(Model(**known, chunk_of=strange)) == {**known, "chunk_of": strange.raw}
+
+
 def test_the_older_pydantic_is_understood():
     class Old:
         __fields__: dict = {}
@@ -63,6 +75,17 @@ def test_the_older_pydantic_is_understood():
             self.__dict__["__fields_set__"] = {"id"}
 
     assert payload_of(Old()) == {"id": "c"}
+
+
+def test_a_model_without_fields_of_its_own_is_read_without_a_warning():
+    """LiteLLM has some, and pydantic warns whoever asks for the names of its older version."""
+
+    class Open(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert payload_of(Open(content="a")) == {"content": "a"}
 
 
 def test_a_type_that_was_only_filled_in_is_kept():
@@ -146,6 +169,57 @@ def test_objects_fold_through_every_door():
     events = chunkfold.stream(chunks)
     assert "".join(events.text()) == "ab"
     assert chunkfold.fold(chunks) == events.response() == folder.close()
+
+
+class Whole(pydantic.BaseModel):
+    """What an SDK gives for a request without streaming; one iterates over the fields of such a model."""
+
+    object: str = "chat.completion"
+    choices: list = []
+    usage: object = None
+
+
+ASKED_WHOLE = {
+    "object": "chat.completion",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}],
+}
+
+
+def test_a_whole_answer_is_a_stream_of_one():
+    whole = Whole(**ASKED_WHOLE)
+    expected = chunkfold.fold(ASKED_WHOLE)
+    assert (expected.text, expected.finish_reason) == ("Hello", "stop")
+    assert chunkfold.fold(whole) == expected
+    assert asyncio.run(chunkfold.afold(whole)) == expected
+    with chunkfold.stream(whole) as stream:
+        list(stream)
+    assert stream.response() == expected
+    with pytest.raises(TypeError, match="use fold"):
+        chunkfold.wrap(whole)
+
+
+def test_a_whole_answer_of_the_older_pydantic_is_one_too():
+    class Old:
+        __fields__: dict = {}
+
+        def __init__(self, **fields):
+            self.__dict__.update(fields)
+            self.__dict__["__fields_set__"] = set(fields)
+
+        def __iter__(self):
+            yield from self.__dict__.items()
+
+    assert chunkfold.fold(Old(**ASKED_WHOLE)).text == "Hello"
+
+
+def test_a_whole_answer_may_stand_in_for_a_stream_that_failed():
+    def broken():
+        raise OSError("reset")
+
+    options = {"retry": None, "timeouts": resilience.Timeouts(first=5)}
+    stream = resilience.stream(broken, fallback=lambda: Whole(**ASKED_WHOLE), **options)
+    assert "".join(stream.text()) == "Hello"
+    assert stream.response().finish_reason == "stop"
 
 
 def test_what_a_server_sent_instead_of_an_object_is_noted():
@@ -276,3 +350,91 @@ def test_langchain_content_blocks():
     assert (response.text, response.reasoning, response.id) == ("Hi", "Hm", "msg_1")
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", "{}")]
     assert response.finish_reason == "tool_calls"
+
+
+def test_langchain_usage_of_google_is_what_came_since_the_last_chunk():
+    """langchain-google-genai takes off what it has told, since LangChain adds chunks up."""
+    facts = {"model_provider": "google_genai"}
+    given = ({"input_tokens": 10, "output_tokens": 3, "total_tokens": 13, "output_token_details": {"reasoning": 3}},
+             {"input_tokens": 0, "output_tokens": 1, "total_tokens": 1, "input_token_details": {"cache_read": 4}},
+             {"input_tokens": 0, "output_tokens": 5, "total_tokens": 5, "output_token_details": {"reasoning": 0}})  # fmt: skip
+    chunks = [LangChain("a", usage=usage, facts=facts) for usage in given]
+    folder = chunkfold.Folder()
+    for chunk in chunks:
+        folder = chunkfold.Folder.restore(folder.save())
+        folder.feed(chunk)
+    proxy, wrapped = chunkfold.wrap(iter(chunks))
+    list(proxy)
+    for response in (chunkfold.fold(chunks), folder.close(), wrapped.response()):
+        usage = response.usage
+        assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 9, 19)
+        assert (usage.cached_input_tokens, usage.reasoning_tokens) == (4, 3)
+    # What others tell again is the whole.
+    again = [LangChain("a", usage=usage, facts={"model_provider": "openai"}) for usage in given[:1] * 2]
+    assert chunkfold.fold(again).usage.total_tokens == 13
+
+
+# What clients for server-sent events hand out
+
+
+class ServerSentEvent:
+    """As httpx-sse and the SDKs have it."""
+
+    def __init__(self, data="", event="message", id="", retry=None):
+        self._all = data, event, id, retry
+
+    data = property(lambda self: self._all[0])
+    event = property(lambda self: self._all[1])
+    id = property(lambda self: self._all[2])
+    retry = property(lambda self: self._all[3])
+
+
+ANSWER = [
+    ("message", '{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Low tide \u00e9"}}]}'),
+    ("message", '{"object":"chat.completion.chunk",\n"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'),
+    ("message", "[DONE]"),
+]
+FAILED = [
+    ANSWER[0],
+    ("error", '{"message":"Overloaded"}'),
+]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda event, data: ServerSentEvent(data, event),
+        lambda event, data: types.SimpleNamespace(id=None, event=event, data=data, retry=None),
+        lambda event, data: types.SimpleNamespace(event=None if event == "message" else event, data=data),
+        lambda event, data: types.SimpleNamespace(type=event, data=data, origin="http://a", last_event_id=""),
+    ],
+    ids=["httpx-sse", "sseclient", "without a name", "requests-sse"],
+)
+def test_events_of_a_client_for_server_sent_events_are_what_was_on_the_wire(made):
+    for told in (ANSWER, FAILED):
+        events = [made(event, data) for event, data in told]
+        lines = [
+            f"event: {event}\n" * (event != "message") + "data: " + data.replace("\n", "\ndata: ")
+            for event, data in told
+        ]
+        wire = "".join(f"{line}\n\n" for line in lines).encode()
+        expected = chunkfold.fold(wire)
+        assert (expected.text, expected.error is not None) == ("Low tide \u00e9", told is FAILED)
+        assert chunkfold.fold(events) == expected
+        with chunkfold.stream(events) as stream:
+            list(stream)
+        assert stream.response() == expected
+        folder = chunkfold.Folder()
+        for event in events:
+            folder.feed(event)
+        assert folder.close() == expected
+        proxy, fold = chunkfold.wrap(iter(events))
+        assert list(proxy) == events
+        assert fold.response() == expected
+
+
+def test_an_event_of_another_kind_keeps_its_name():
+    assert payload_of(ServerSentEvent("{}", "ping")) == b"event: ping\ndata: {}\n\n"
+    assert payload_of(ServerSentEvent("")) == b"data: \n\n"
+    # An SDK's object may have a text of that name.
+    assert payload_of(Model(data="a", type="blob")) == {"data": "a", "type": "blob"}

@@ -151,6 +151,20 @@ def test_bytes_and_text_that_pass_are_folded(kind):
     assert fold.response() == WHOLE
 
 
+def test_a_response_of_an_http_client_is_heard_beneath():
+    response, fold = chunkfold.wrap(HttpResponse([*PIECES, DONE]))
+    assert list(response.iter_bytes()) == [*PIECES, DONE]
+    assert fold.response() == chunkfold.fold([*PIECES, DONE])
+
+    response, fold = chunkfold.wrap(HttpResponse(PIECES))
+    next(response.iter_bytes())
+    response.close()
+    assert (fold.response().text, fold.response().ended, response.closed) == ("Hel", "cancelled", 1)
+
+    with pytest.raises(TypeError, match="has been read"):
+        chunkfold.wrap(response)
+
+
 def test_lines_that_pass_without_their_ends_are_told_of():
     proxy, fold = chunkfold.wrap((b"".join(PIECES) + DONE).split(b"\n"))
     for _ in proxy:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import io
+import queue
 import re
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -116,6 +119,31 @@ def test_what_has_a_file_to_read_from_says_so():
     started = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     with started, refused(TypeError, ".stdout"):
         chunkfold.fold(started)
+    with refused(TypeError, "give its .data"):
+        chunkfold.fold(SimpleNamespace(headers={}, data=iter([BODY])))
+
+
+@pytest.mark.parametrize("name", ["stream", "body"])
+def test_what_has_the_stream_inside_of_it_says_so(name):
+    """boto3 gives it so."""
+
+    class EventStream:
+        def __iter__(self):
+            return iter([PAYLOAD])
+
+        def close(self):
+            pass
+
+    for door in (chunkfold.fold, chunkfold.stream, chunkfold.astream):
+        with refused(TypeError, f"response['{name}']"):
+            door({"ResponseMetadata": {"HTTPStatusCode": 200}, name: EventStream()})
+    assert chunkfold.fold({**PAYLOAD, name: True}).text == "hi"
+
+
+def test_a_queue_has_to_be_iterated_over():
+    for made in (queue.Queue(), asyncio.Queue()):
+        with refused(TypeError, "a generator that yields what its .get() gives"):
+            chunkfold.astream(made)
 
 
 def test_nothing_may_be_fed_to_any_stream():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 
+import aiohttp
+import httpx
 import pytest
+import requests
 
 import chunkfold
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
@@ -256,6 +260,138 @@ def test_async_helpers(sdk, server):
     final, fold = asyncio.run(run())
     assert final == "Hello"
     assert fold.response() == chunkfold.fold(body)
+
+
+@pytest.mark.parametrize("read", ["iter_lines", "iter_bytes", "iter_text", "read"])
+def test_a_response_of_httpx_is_heard_however_it_is_read(read, server):
+    """A loop by hand splits lines, which have no ends any more: what is heard is beneath."""
+    server.play(CLAUDE)
+    with httpx.Client() as client:
+        manager, fold = chunkfold.wrap(client.stream("POST", server.url))
+        with manager as response:
+            assert isinstance(response, httpx.Response)
+            list(getattr(response, read)())
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+    async def main():
+        async with httpx.AsyncClient() as client:
+            response, fold = chunkfold.wrap(await client.send(client.build_request("POST", server.url), stream=True))
+            if read == "read":
+                await response.aread()
+            else:
+                async for _ in getattr(response, f"a{read}")():
+                    pass
+            await response.aclose()
+            return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(CLAUDE)
+
+
+@pytest.mark.parametrize("read", ["iter_lines", "iter_content"])
+def test_a_response_of_requests_is_heard_however_it_is_read(read, server):
+    server.play(CLAUDE)
+    with requests.Session() as session:
+        response, fold = chunkfold.wrap(session.post(server.url, stream=True))
+        with response:
+            list(getattr(response, read)())
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+
+@pytest.mark.parametrize("kind", ["raw", "streaming"])
+@pytest.mark.parametrize("sdk", ["openai", "anthropic"])
+def test_what_an_sdk_gives_for_its_headers_is_heard(sdk, kind, server, sdks):
+    body, request = (CHAT, OPENAI) if sdk == "openai" else (CLAUDE, ANTHROPIC)
+    server.play(body)
+
+    def made(client):
+        resource = client.chat.completions if sdk == "openai" else client.messages
+        return getattr(resource, f"with_{kind}_response").create(stream=True, **request)
+
+    def parsed():
+        raw, fold = chunkfold.wrap(made(getattr(sdks, sdk)))
+        if kind == "streaming":
+            raw = raw.__enter__()
+        assert raw.headers["content-type"] == "text/event-stream"
+        return raw.parse(), fold
+
+    stream, fold = parsed()
+    gc.collect()  # the proxy is gone, and what reads is not
+    list(stream)
+    assert fold.response() == chunkfold.fold(body)
+
+    async def main():
+        clients = AsyncClients(server.url)
+        raw, fold = chunkfold.wrap(
+            made(getattr(clients, sdk)) if kind == "streaming" else await made(getattr(clients, sdk))
+        )
+        if kind == "streaming":
+            raw = await raw.__aenter__()
+        stream = raw.parse()
+        async for _ in await stream if hasattr(stream, "__await__") else stream:
+            pass
+        await clients.close()
+        return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(body)
+
+
+@pytest.mark.parametrize("client", [httpx.Client, requests.Session])
+def test_what_reads_a_response_may_outlive_the_proxy(client, server):
+    server.play(CLAUDE)
+
+    def lines(session):
+        if client is httpx.Client:
+            response = session.send(session.build_request("POST", server.url), stream=True)
+        else:
+            response = session.post(server.url, stream=True)
+        proxy, fold = chunkfold.wrap(response)
+        return proxy.iter_lines(), fold
+
+    with client() as session:
+        read, fold = lines(session)
+        gc.collect()
+        list(read)
+    assert fold.response() == chunkfold.fold(CLAUDE)
+
+
+def test_a_response_that_nobody_reads_is_cancelled_when_it_is_collected(server):
+    server.play(CLAUDE)
+    done = []
+    with requests.Session() as session:
+        chunkfold.wrap(session.post(server.url, stream=True), on_done=done.append)
+        gc.collect()
+    assert [response.ended for response in done] == ["cancelled"]
+
+
+def test_a_response_that_is_left_is_cancelled(server):
+    server.play(CLAUDE, hold_after=len(CLAUDE) - 100)
+    with httpx.Client() as client:
+        manager, fold = chunkfold.wrap(client.stream("POST", server.url))
+        with manager as response:
+            for line in response.iter_lines():
+                if "text_delta" in line:
+                    break
+        assert (fold.response().text[:3], fold.response().ended) == ("Hel", "cancelled")
+        response, fold = chunkfold.wrap(client.send(client.build_request("POST", server.url), stream=True))
+        response.close()
+        assert fold.response().ended == "cancelled"
+
+
+def test_a_response_that_cannot_be_heard_is_refused_with_the_remedy(server):
+    server.play(CLAUDE)
+    with pytest.raises(TypeError, match="has been read: use fold"):
+        chunkfold.wrap(httpx.post(server.url))
+
+    async def main():
+        async with aiohttp.ClientSession() as session, session.post(server.url) as response:
+            with pytest.raises(TypeError, match=r"wrap the \.content"):
+                chunkfold.wrap(response)
+            lines, fold = chunkfold.wrap(response.content)
+            async for _ in lines:
+                pass
+            return fold.response()
+
+    assert asyncio.run(main()) == chunkfold.fold(CLAUDE)
 
 
 @pytest.mark.parametrize("sdk", ["openai-chat", "anthropic", "google-genai"])

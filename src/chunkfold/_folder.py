@@ -19,7 +19,7 @@ from chunkfold.limits import DEFAULT_LIMITS
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from chunkfold._live import Document, Live
     from chunkfold.errors import PolicyError
@@ -113,7 +113,7 @@ class Folder:
         if self._response is not None:
             raise ValueError("feed() after close()")
         if type(data) is not bytes and not isinstance(data, _DATA):
-            payload = _payload_fed(data)
+            payload = _payload_fed(data, self.usage_so_far)
             if payload is None:
                 return []
             data = payload
@@ -204,6 +204,11 @@ class Folder:
     def merged_usage(self) -> Usage | None:
         """The usage so far where the policy merges reports in a way of its own; else the last report has it."""
         return self._accumulator.usage if self._accumulator.merges_usage else None
+
+    def usage_so_far(self) -> Usage | None:
+        """The usage that has been told."""
+        self._decoder.settle(self._accumulator)
+        return self._accumulator.usage
 
     def read_documents(self) -> None:
         """Read answer text that is JSON while it comes. To be called before anything is fed."""
@@ -321,17 +326,17 @@ class Folder:
         self._response = breach.response = self._accumulator.complete()
 
 
-def _payload_fed(item: Any) -> Mapping[str, Any] | None:
+def _payload_fed(item: Any, usage_so_far: Callable[[], Usage | None]) -> Mapping[str, Any] | bytes | None:
     """The payload that *item* stands for; `None` if it says nothing."""
     try:
         if item is not None:
-            return payload_of(item)
+            return payload_of(item, usage_so_far)
     except TypeError as error:
         raise TypeError(not_fed(item)) from error
     raise TypeError(not_fed(item))
 
 
-def transport_error(exception: Exception) -> StreamError:
+def transport_error(exception: BaseException) -> StreamError:
     """What an exception of the source is in the response. An SDK's exception may tell what the provider said."""
     body = error_body_of(exception)
     if body is not None:

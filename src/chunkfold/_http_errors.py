@@ -12,7 +12,7 @@ __all__ = ["retry_after_seconds", "status_error"]
 
 
 def status_error(status: int, body: Any, retry_after: float | None = None) -> StreamError:
-    """The error that an HTTP response with *status* (400 and over) and *body* tells."""
+    """The error that an HTTP response with *status* (300 and over) and *body* tells."""
     inner = body
     if isinstance(body, list) and body:
         inner = body[0]
@@ -24,7 +24,7 @@ def status_error(status: int, body: Any, retry_after: float | None = None) -> St
         message=found.message,
         code=found.code,
         status=status,
-        retryable=is_retryable((found.type, found.code), status),
+        retryable=is_retryable((found.type, found.code), status, found.message),
         retry_after=retry_after if retry_after is not None else found.retry_after,
         raw=body,
     )

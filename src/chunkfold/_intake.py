@@ -52,10 +52,10 @@ class Intake:
             if self._has_payloads and is_noise(piece):
                 self._folder.note("payload_not_object", f"{described(piece)} where an object was expected")
                 return []
-            payload = payload_of(piece)
+            payload = payload_of(piece, self._folder.usage_so_far)
             if payload is None:
                 return []
-            self._has_payloads = True
+            self._has_payloads = not isinstance(payload, bytes)
             piece = payload
         return self._folder.feed(piece, events=events)
 
@@ -75,7 +75,7 @@ async def next_of(pieces: Any) -> Any:
 
 
 def error_of(opened: Opened, body: bytes) -> StreamError:
-    """The error of an HTTP response with a status of 400 and over."""
+    """The error of an HTTP response with a status of 300 and over."""
     from chunkfold import _json
     from chunkfold._http_errors import retry_after_seconds, status_error
 

@@ -172,10 +172,13 @@ def _is_json(text: str, depth: int | None) -> bool:
 
 
 def made_up_id(prefix: str, *facts: Any) -> str:
-    """An id that is the same for the same facts, and as good as never for others."""
+    """
+    An id that is the same for the same facts, and as good as never for others. OpenAI takes no more than 40 characters,
+    so a UUID is written without its hyphens.
+    """
     import uuid
 
-    return f"{prefix}_{uuid.uuid5(uuid.NAMESPACE_OID, _json.encode(list(facts)))}"
+    return f"{prefix}_{uuid.uuid5(uuid.NAMESPACE_OID, _json.encode(list(facts))).hex}"
 
 
 # From the one that says most to the one that says least.

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chunkfold._value import Value
 from chunkfold._wording import described
 from chunkfold.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chunkfold.response import Usage
 
 __all__ = ["error_body_of", "is_noise", "payload_of"]
 
@@ -26,15 +31,20 @@ _NUMBERS = frozenset({"numberValue", "index"})
 _NAMED = frozenset({"event", "data"})
 # What files, iterators and HTTP responses have, which are sources themselves.
 _OF_SOURCES = ("__next__", "__anext__", "read", "iter_bytes", "iter_content")
+# What the events of clients for server-sent events have: httpx-sse, sseclient, the SDKs' own; and requests-sse
+# and others, after the browsers' fashion.
+_OF_EVENTS = ("event", "last_event_id")
 # What google-genai and openai's helpers add to a payload that never was on the wire.
 _ADDED = frozenset(
     {"sdk_http_response", "sdkHttpResponse", "automatic_function_calling_history", "parsed", "parsed_arguments"}
 )
 
 
-def payload_of(item: Any) -> Mapping[str, Any] | None:
+def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None) -> Mapping[str, Any] | bytes | None:
     """
-    The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before.
+    The payload that an SDK's object stands for; `None` for one that says nothing, or only what was said before. What a
+    client for server-sent events hands out, such as httpx-sse, is bytes again. *usage_so_far* is asked where an object
+    says how much more it has become.
 
     Raises:
         TypeError: If *item* has no shape that is known.
@@ -44,13 +54,15 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     if isinstance(item, Mapping):  # of another kind, as what it holds may be
         return {key: _plain(held) for key, held in item.items()}
     if hasattr(item, "tool_call_chunks"):
-        return _langchain(item)
+        return _langchain(item, usage_so_far)
     inner = getattr(item, "chunk", None)
     if inner is not None and getattr(item, "type", None) == "chunk":
         return payload_of(inner)
     if _is_derived(item):
         return None
     data = getattr(item, "data", None)
+    if isinstance(data, str) and any(hasattr(item, name) for name in _OF_EVENTS):
+        return _event_bytes(item, data)
     if data is not None and hasattr(data, "model_dump") and not hasattr(item, "type"):
         return payload_of(data)  # mistralai wraps each payload in an event
     plain = _plain(item)
@@ -61,7 +73,15 @@ def payload_of(item: Any) -> Mapping[str, Any] | None:
     return plain
 
 
-def error_body_of(exception: Exception) -> dict[str, Any] | None:
+def _event_bytes(item: Any, data: str) -> bytes:
+    """A server-sent event as it was on the wire: its name means something, and so does data that is no JSON."""
+    name = getattr(item, "event", None) or getattr(item, "type", None)
+    head = f"event: {name}\n" if isinstance(name, str) and name != "message" else ""
+    lines = "".join([f"data: {line}\n" for line in data.split("\n")])
+    return f"{head}{lines}\n".encode("utf-8", "surrogatepass")
+
+
+def error_body_of(exception: BaseException) -> dict[str, Any] | None:
     """The error in the provider's words that an SDK's exception carries; `None` if it carries none."""
     for name in ("body", "details"):  # openai and its kin; google-genai
         body = getattr(exception, name, None)
@@ -113,7 +133,8 @@ def _fields(item: Any) -> Any:
     if named is None:
         named = getattr(item, "__fields_set__", None)
     if named is not None:
-        return _pydantic(item, named)
+        # What mistralai and google-genai do not know they hand out as it came.
+        return _plain(item.raw) if item.__dict__.get("is_unknown") is True else _pydantic(item, named)
     if isinstance(item, Value):
         remedy = ": its place is StreamAccumulator().observe()" if isinstance(item, Event) else ""
         raise TypeError(f"{_no_payload(item)}, and not what chunkfold has made{remedy}")
@@ -158,7 +179,9 @@ _NAMES: dict[type, dict[str, str]] = {}
 def _wire_names(kind: type) -> dict[str, str]:
     names = _NAMES.get(kind)
     if names is None:
-        fields = getattr(kind, "model_fields", None) or getattr(kind, "__fields__", None) or {}
+        fields = getattr(kind, "model_fields", None)
+        if fields is None:  # the older pydantic; the newer one warns of that name
+            fields = getattr(kind, "__fields__", None) or {}
         names = _NAMES[kind] = {}
         for name, field in fields.items():
             alias = getattr(field, "serialization_alias", None) or getattr(field, "alias", None)
@@ -171,7 +194,7 @@ def _is_there(held: Any) -> bool:
     return type(held).__name__ not in _ABSENT
 
 
-def _langchain(item: Any) -> dict[str, Any]:
+def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> dict[str, Any]:
     """A LangChain message chunk has its own vocabulary: it is said in that of `openai-chat`."""
     more = getattr(item, "additional_kwargs", None) or {}
     facts = getattr(item, "response_metadata", None) or {}
@@ -204,7 +227,14 @@ def _langchain(item: Any) -> dict[str, Any]:
     usage = getattr(item, "usage_metadata", None)
     if usage:
         payload["usage"] = _langchain_usage(usage)
+        if facts.get("model_provider") in _BY_DIFFERENCE and usage_so_far is not None:
+            _add_usage(payload["usage"], usage_so_far())
     return payload
+
+
+# LangChain adds the usage of chunks up, so that these say how much came since the last. What the others read has the
+# whole in each chunk, if it has it in several.
+_BY_DIFFERENCE = frozenset({"google_genai", "google_vertexai"})
 
 
 _CALL_BLOCKS = frozenset({"tool_use", "input_json_delta", "tool_call", "tool_call_chunk", "function_call"})
@@ -226,6 +256,22 @@ def _langchain_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     said["prompt_tokens_details"] = _said(cached)
     said["completion_tokens_details"] = _said({"reasoning_tokens": made.get("reasoning")})
     return _said(said)
+
+
+def _add_usage(said: dict[str, Any], before: Usage | None) -> None:
+    """Make the whole of a difference."""
+    if before is None:
+        return
+    given, made = said.setdefault("prompt_tokens_details", {}), said.setdefault("completion_tokens_details", {})
+    for holder, key, count in (
+        (said, "prompt_tokens", before.input_tokens),
+        (said, "completion_tokens", before.output_tokens),
+        (said, "total_tokens", before.total_tokens),
+        (given, "cached_tokens", before.cached_input_tokens),
+        (made, "reasoning_tokens", before.reasoning_tokens),
+    ):
+        if count is not None:
+            holder[key] = count + (holder.get(key) or 0)
 
 
 _LANGCHAIN_USAGE = {

@@ -1,5 +1,5 @@
 """
-What lies beneath the stream of an SDK: the response of an HTTP client, as long as nothing was read from it.
+What lies beneath the stream of an SDK, or of a loop: the response of an HTTP client, as long as nothing was read of it.
 
 Its bytes say everything, also what the SDK drops or raises on. SDKs are known by their shape; none is imported.
 """
@@ -13,15 +13,18 @@ __all__ = ["unread_response", "unread_stream"]
 
 def unread_response(stream: Any) -> Any:
     """
-    The response (httpx's or urllib3's) that the SDK's *stream* will read, if it has not begun to; else `None`.
+    The response (httpx's or urllib3's) that *stream* will read, if it has not begun to; else `None`. *stream* is an
+    SDK's, or the response of httpx or requests.
     """
     raw: Any = getattr(stream, "_raw_stream", None)
-    for owner in (stream, raw):
-        response = getattr(owner, "response", None)
+    beneath = [getattr(stream, name, None) for name in ("response", "http_response")]
+    for response in (stream, *beneath, getattr(raw, "response", None)):
         if getattr(response, "is_stream_consumed", True) is False and not getattr(response, "num_bytes_downloaded", 0):
             has_both = callable(getattr(response, "iter_bytes", None)) and hasattr(response, "aiter_bytes")
             return response if has_both else None
-    if callable(getattr(raw, "stream", None)) and callable(getattr(raw, "tell", None)):  # botocore, through urllib3
+    if hasattr(stream, "iter_content"):  # requests
+        raw = getattr(stream, "raw", None)
+    if callable(getattr(raw, "stream", None)) and callable(getattr(raw, "tell", None)):  # urllib3: botocore, requests
         return raw if raw.tell() == 0 else None
     return None
 

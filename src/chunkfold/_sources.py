@@ -18,7 +18,16 @@ from chunkfold._wording import described
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LineWatch", "Opened", "body_at_hand", "lines", "open_async_source", "open_source", "read_file"]
+__all__ = [
+    "LineWatch",
+    "Opened",
+    "body_at_hand",
+    "is_whole_answer",
+    "lines",
+    "open_async_source",
+    "open_source",
+    "read_file",
+]
 
 _READ = 64 << 10
 # Seconds between two looks at a file that does not block, where it cannot be waited for.
@@ -47,8 +56,11 @@ class Opened:
 
     @property
     def is_failure(self) -> bool:
-        """True if an HTTP server answered with an error instead of a stream."""
-        return self.status is not None and self.status >= 400
+        """
+        True if an HTTP server answered with an error instead of a stream, or sent the client elsewhere. httpx follows
+        no redirection unless told to.
+        """
+        return self.status is not None and self.status >= 300
 
 
 def open_source(source: Any) -> Opened:
@@ -70,7 +82,12 @@ def open_source(source: Any) -> Opened:
         return Opened(read_file(file), file.close)
     if isinstance(source, Mapping):
         held = _held_by_boto3(source)
-        return Opened(iter((source,))) if held is None else open_source(held)
+        if held is not None:
+            return open_source(held)
+        _refuse_envelope(source)
+        return Opened(iter((source,)))
+    if is_whole_answer(source):
+        return Opened(iter((source,)))
     response = _http_response(source)
     if response is not None:
         return response
@@ -93,6 +110,23 @@ def open_source(source: Any) -> Opened:
     raise TypeError(f"cannot fold {described(source)}: {_remedy(source)}")
 
 
+def is_whole_answer(source: Any) -> bool:
+    """
+    True for the object of an SDK that is all there is, as `create()` without `stream=True` gives it.
+
+    All of these are models of pydantic, old or new, which can be iterated over too: that gives their fields.
+    """
+    return hasattr(source, "__pydantic_fields_set__") or hasattr(source, "__fields_set__")
+
+
+def _refuse_envelope(source: Mapping[Any, Any]) -> None:
+    """boto3 gives a mapping that has the stream, or the body, in it."""
+    for name in ("stream", "body"):
+        inner = source.get(name)
+        if hasattr(inner, "read") or (hasattr(type(inner), "__iter__") and hasattr(inner, "close")):
+            raise TypeError(f"fold the stream inside of this mapping: response[{name!r}]")
+
+
 def _remedy(source: Any) -> str:
     """What to do with what cannot be read itself."""
     if isinstance(source, type):
@@ -101,6 +135,10 @@ def _remedy(source: Any) -> str:
         return "give its .makefile('rb')"
     if hasattr(source, "stdout"):
         return "give its .stdout"
+    if hasattr(source, "data"):  # `with_raw_response` of cohere
+        return "give its .data"
+    if hasattr(source, "get_nowait"):  # a queue
+        return "give a generator that yields what its .get() gives, and returns at the end"
     for enter, word in (("__enter__", "with"), ("__aenter__", "async with")):  # client.stream(...) of httpx
         if hasattr(source, enter):
             return f"enter it with '{word}' and fold what that gives"
@@ -345,6 +383,7 @@ class _WrongUse(TypeError):
 
 def _http_response(source: Any) -> Opened | None:
     """The response of requests, urllib3, httpx, `urllib.request`: decoded content, as it arrives."""
+    source = _of_client(source)
     status = getattr(source, "status_code", None)
     if not isinstance(status, int):
         status = getattr(source, "status", None)
@@ -373,6 +412,7 @@ def _http_response(source: Any) -> Opened | None:
 
 def _async_http_response(source: Any) -> Opened | None:
     """The response of an asynchronous httpx or aiohttp client."""
+    source = _of_client(source)
     headers = getattr(source, "headers", None)
     if headers is None:
         return None
@@ -390,6 +430,11 @@ def _async_http_response(source: Any) -> Opened | None:
             return Opened(iter((body,)), _closer(source), status=status, retry_after=retry_after)
         return Opened(_begun(content.iter_any), _closer(source), status=status, retry_after=retry_after)
     return None
+
+
+def _of_client(source: Any) -> Any:
+    """The response of the HTTP client, which `with_raw_response` and `with_streaming_response` of some SDKs wrap."""
+    return getattr(source, "http_response", source)
 
 
 def body_at_hand(source: Any) -> bytes | None:

@@ -7,6 +7,7 @@ the SDK drops or raises on. Otherwise the objects that pass are. Whatever goes w
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from chunkfold._intake import Intake
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
+from chunkfold._sources import _is_async_httpx, is_whole_answer
 from chunkfold._wording import described, observer
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class WrappedFold:
         if self._over or self._error is not None:
             return
         try:
-            piece = item if isinstance(item, _DATA) else payload_of(item)
+            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
             if piece is not None:
                 self._intake.feed(piece, events=False)
         except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
@@ -93,6 +95,12 @@ class WrappedFold:
         self._catch_up()
         if self._folder.end_seen:
             self._finish()
+
+    def _leave(self) -> None:
+        """Nobody reads on: the loop was left, or it has met the error that the server told."""
+        self._catch_up()
+        told = self._folder.end_seen or self._folder.snapshot().error is not None
+        self._finish(None if told else GeneratorExit())
 
     def _finish(self, error: BaseException | None = None) -> None:
         """The stream has ended, in one way or another: once."""
@@ -142,7 +150,9 @@ def wrap(
 
     Args:
         vendor_stream: A synchronous or asynchronous stream of an SDK, not yet read from; or what the SDK gives for use
-            in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too.
+            in `with` or `async with`, such as `client.messages.stream(...)`. An iterator of bytes or text will do too,
+            and a response of httpx or requests, or what an SDK gives of one (`with_raw_response`), by whatever method
+            it is read.
         dialect: The name of the wire dialect, or `auto` to find it out.
         on_done: Called once with the complete response, on every way out.
         split_think_tags: As in `fold`.
@@ -168,7 +178,7 @@ def wrap(
 
 
 def _kind_of(stream: Any) -> type[_Base]:
-    if isinstance(stream, (str, bytes, bytearray, memoryview)):
+    if isinstance(stream, (str, bytes, bytearray, memoryview)) or is_whole_answer(stream):
         raise TypeError("this is content, not a stream: use fold()")
     if isinstance(stream, Mapping):
         raise TypeError("wrap the stream inside of this mapping: response['stream'] or response['body']")
@@ -176,8 +186,12 @@ def _kind_of(stream: Any) -> type[_Base]:
         if callable(getattr(stream, "close", None)):
             stream.close()
         raise TypeError("this is a coroutine that was not awaited: await it first and wrap what it gives")
+    if hasattr(stream, "iter_content") and unread_response(stream) is not None:
+        return _RequestsProxy
     for names, kind in _KINDS.items():
         if all(hasattr(stream, name) for name in names):
+            if kind is _AsyncManager and hasattr(getattr(stream, "content", None), "iter_any"):  # aiohttp
+                raise TypeError("wrap the .content of this response, and iterate over that")
             return kind
     raise TypeError(f"cannot wrap {described(stream)}: it is no stream")
 
@@ -185,20 +199,26 @@ def _kind_of(stream: Any) -> type[_Base]:
 # Listening to the bytes
 
 
-def _listen(stream: Any, fold: WrappedFold) -> None:
-    """Listen where the SDK will read the bytes of its response, if there is such a place."""
+def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
+    """
+    Listen where the bytes of a response will be read, if there is such a place; the response. *left* is called when
+    they are read no further, though there may be more.
+    """
     response = unread_response(stream)
     if response is None:
-        return
+        return None
     if not hasattr(response, "iter_bytes"):  # urllib3
-        response.stream = _heard(response.stream, fold)
-    elif hasattr(stream, "__aiter__"):
-        response.aiter_bytes = _heard_async(response.aiter_bytes, fold)
+        response.stream = _heard(response.stream, fold, left)
+    elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
+        response.aiter_bytes = _heard_async(response.aiter_bytes, fold, left)
     else:
-        response.iter_bytes = _heard(response.iter_bytes, fold)
+        response.iter_bytes = _heard(response.iter_bytes, fold, left)
+    return response
 
 
-def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[..., Iterator[bytes]]:
+def _heard(
+    read: Callable[..., Iterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+) -> Callable[..., Iterator[bytes]]:
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
         hear = fold._hear
         try:
@@ -206,7 +226,7 @@ def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[
                 hear(piece)
                 yield piece
         except GeneratorExit:
-            fold._stop_listening()
+            left()
             raise
         except BaseException as error:
             fold._finish(error)
@@ -216,9 +236,11 @@ def _heard(read: Callable[..., Iterator[bytes]], fold: WrappedFold) -> Callable[
     return pieces
 
 
-def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -> Callable[..., AsyncIterator[bytes]]:
+def _heard_async(
+    read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+) -> Callable[..., AsyncIterator[bytes]]:
     def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
-        return _HeardAsync(read(*args, **kwargs), fold)
+        return _HeardAsync(read(*args, **kwargs), fold, left)
 
     return pieces
 
@@ -226,10 +248,11 @@ def _heard_async(read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold) -
 class _HeardAsync:
     """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold, left: Callable[[], None]) -> None:
         self._pieces = pieces
         self._next = pieces.__anext__
         self._fold = fold
+        self._left = left
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -247,10 +270,15 @@ class _HeardAsync:
         return piece
 
     async def aclose(self) -> None:
-        self._fold._stop_listening()
+        self._left()
         close = getattr(self._pieces, "aclose", None)
         if close is not None:
             await close()
+
+    def __del__(self) -> None:
+        left = self.__dict__.get("_left")
+        if left is not None:
+            left()
 
 
 # The proxies
@@ -263,7 +291,7 @@ class _Base:
         self._cf_stream = stream
         self._cf_fold = fold
         self._cf_items: Any = None
-        _listen(stream, fold)
+        _listen(stream, fold, fold._stop_listening)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -395,6 +423,50 @@ class _EitherProxy(_Proxy, _AsyncProxy):
     """For LiteLLM's stream, which is of both kinds; `close` is the synchronous one."""
 
 
+class _ResponseProxy(_Base):
+    """
+    For the response of httpx, and what SDKs make of it (`with_raw_response`): there are many ways to read it, all of
+    them beginning with the same bytes. Who reads may have dropped the proxy, so that the response itself counts.
+    """
+
+    def __init__(self, response: Any, fold: WrappedFold) -> None:
+        self._cf_stream, self._cf_fold, self._cf_items = response, fold, None
+        heard = _listen(response, fold, fold._leave)
+        if heard is None:
+            raise TypeError("this response has been read: use fold()")
+        if _is_async_httpx(heard):
+            # An SDK that has met the end mark closes it, and leaves what read it to be collected.
+            heard.aclose = _closing(heard.aclose, fold)
+        weakref.finalize(heard, fold._leave)
+
+    def __del__(self) -> None:
+        pass
+
+    def close(self) -> Any:
+        try:
+            return self._cf_stream.close()
+        finally:
+            self._cf_fold._leave()
+
+    async def aclose(self) -> Any:
+        try:
+            return await self._cf_stream.aclose()
+        finally:
+            self._cf_fold._leave()
+
+
+def _closing(close: Callable[[], Any], fold: WrappedFold) -> Callable[[], Any]:
+    async def aclose() -> Any:
+        fold._stop_listening()
+        return await close()
+
+    return aclose
+
+
+class _RequestsProxy(_ResponseProxy, _Proxy):
+    """The same for requests, whose responses can be iterated over as they are."""
+
+
 class _Manager(_Base):
     """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
 
@@ -409,7 +481,11 @@ class _Manager(_Base):
             self._cf_fold._finish(error)
             raise
         self._cf_entered = True
-        return _kind_of(entered)(entered, self._cf_fold)
+        try:
+            return _kind_of(entered)(entered, self._cf_fold)
+        except TypeError as error:
+            self._cf_stream.__exit__(TypeError, error, error.__traceback__)
+            raise
 
     def __exit__(self, *exc: object) -> Any:
         try:
@@ -432,7 +508,11 @@ class _AsyncManager(_Base):
             self._cf_fold._finish(error)
             raise
         self._cf_entered = True
-        return _kind_of(entered)(entered, self._cf_fold)
+        try:
+            return _kind_of(entered)(entered, self._cf_fold)
+        except TypeError as error:
+            await self._cf_stream.__aexit__(TypeError, error, error.__traceback__)
+            raise
 
     async def __aexit__(self, *exc: object) -> Any:
         try:
@@ -448,4 +528,6 @@ _KINDS: dict[tuple[str, ...], type[_Base]] = {
     ("__iter__",): _Proxy,
     ("__aenter__",): _AsyncManager,
     ("__enter__",): _Manager,
+    ("iter_bytes", "aiter_bytes"): _ResponseProxy,
+    ("http_response",): _ResponseProxy,
 }

@@ -106,10 +106,11 @@ def test_anthropic_gets_arguments_that_are_no_object_in_one():
 
 @pytest.mark.parametrize("name", ["calls", "reasoning", "results", "messages", "items-that-nobody-knows"])
 def test_responses_get_their_items_back(name):
-    sent = [{key: value for key, value in one.items() if key != "content"} for one in RESPONSES[name]["output"]]
-    for one in sent if name == "reasoning" else ():
+    body = {**RESPONSES[name], "output": [*RESPONSES[name]["output"], said(text("a"))]}
+    sent = [{key: value for key, value in one.items() if key != "content"} for one in body["output"]]
+    for one in sent[:-1] if name == "reasoning" else ():
         one.pop("status", None)
-    got = sent_back(RESPONSES[name], "openai-responses")
+    got = sent_back(body, "openai-responses")
     assert [{key: value for key, value in one.items() if key != "content"} for one in got] == sent
 
 
@@ -119,15 +120,29 @@ def test_responses_get_texts_and_refusals_back():
         "output": [
             said(text("a"), {"type": "refusal", "refusal": "No."}, phase="commentary"),
             item("reasoning", summary=[], encrypted_content="ZW5j"),
+            item("function_call", call_id="call_1", name="f", arguments="{}"),
         ],
     }
-    first, second = sent_back(body, "openai-responses")
+    first, second, _ = sent_back(body, "openai-responses")
     assert first["content"] == [
         {"type": "output_text", "text": "a", "annotations": []},
         {"type": "refusal", "refusal": "No."},
     ]
     assert (first["phase"], first["id"]) == ("commentary", "message_1")
     assert second["encrypted_content"] == "ZW5j"
+
+
+def test_responses_get_no_reasoning_that_nothing_follows():
+    """ "Item 'rs_1' of type 'reasoning' was provided without its required following item", where tokens ran out in it."""
+    thought = item("reasoning", summary=[{"type": "summary_text", "text": "Hm."}], encrypted_content="ZW5j")
+    first = said(text("a"), phase="commentary")
+    for output in ([thought], [first, thought], [first, thought, {**thought, "id": "reasoning_2"}]):
+        body = {**RESPONSES["nothing"], "status": "incomplete", "output": output}
+        assert [one["type"] for one in sent_back(body, "openai-responses")] == ["message"] * (len(output) - 1 and 1)
+        assert fold(body).reasoning
+    # Servers that give it no id do not ask for it.
+    unnamed = {key: value for key, value in thought.items() if key != "id"}
+    assert len(sent_back({**RESPONSES["nothing"], "output": [unnamed]}, "openai-responses")) == 1
 
 
 def test_responses_get_nothing_that_only_responses_have():

@@ -22,6 +22,7 @@ from chunkfold.errors import (
 )
 from chunkfold.events import MessageReset, Ping, TextDelta
 from chunkfold.resilience import Fallback, RateLimiter, RateLimitRetry, Retry, Timeouts, TokenBucket, rate_limit_of
+from chunkfold.resilience._failures import http_failure
 from chunkfold.response import StreamError
 from tests.resilience.fakes import (
     ANSWER,
@@ -471,6 +472,8 @@ def test_l43_a_rate_limit_is_known_by_status_words_or_text(error, kind):
         ({"ratelimit-remaining": "0", "ratelimit-reset": "12"}, "requests", 12),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1750000007"}, "requests", 7),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}, "requests", None),
+        ({"x-ratelimit-remaining-tokens-minute": "0", "x-ratelimit-reset-tokens-minute": "11.5"}, "tokens", 11.5),
+        ({"x-ratelimit-remaining-req-minute": "0"}, "requests", None),
         ({"x-ratelimit-remaining-requests": "7"}, "unknown", None),
     ],
 )  # fmt: skip
@@ -487,6 +490,68 @@ def test_l43_headers_say_which_limit_and_when_it_ends(headers, kind, wait):
 def test_l43_retry_after_is_seconds_or_a_date(said, seconds):
     found = rate_limit_of(StreamError(status=429), {"Retry-After": said}, now=WALL)
     assert found.retry_after == seconds
+
+
+SENTENCES = [
+    # Azure, Bedrock, Mistral, Gemini, Vertex AI, Cohere, Moonshot, GitHub Models, and others who say it alike.
+    (
+        "have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 20 seconds.",
+        "tokens",
+        20,
+    ),
+    (
+        "have exceeded call rate limit of your current OpenAI S0 pricing tier. Please retry after 1 second.",
+        "requests",
+        1,
+    ),
+    ("Too many tokens, please wait before trying again.", "tokens", None),
+    ("Too many connections, please wait before trying again.", "concurrency", None),
+    ("Requests rate limit exceeded", "requests", None),
+    (
+        "Quota exceeded for metric: generate_content_free_tier_requests, limit: 10\nPlease retry in 34.4s.",
+        "requests",
+        34.4,
+    ),
+    ("Quota exceeded for metric: generate_content_free_tier_input_token_count", "tokens", None),
+    ("You are using a Trial key, which is limited to 20 API calls / minute.", "requests", None),
+    ("Your account reached max request: 3, please try again after 1 seconds", "requests", 1),
+    ("Rate limit of 10 per 60s exceeded. Please wait 46 seconds before retrying.", "unknown", 46),
+    ("You have been rate-limited. Please wait 10 hours 58 minutes before trying again.", "unknown", 39_480),
+    ("Please try again in 5 minutes.", "unknown", 300),
+    ("Please try again in a moment. Retry after 20 ms.", "unknown", 0.02),
+    ("Please try again in 3 weeks.", "unknown", None),
+]
+
+
+@pytest.mark.parametrize(("message", "kind", "wait"), SENTENCES)
+def test_l43_the_sentence_says_which_limit_and_how_long_to_wait(message, kind, wait):
+    found = rate_limit_of(StreamError(status=429, message=message))
+    assert (found.kind, found.retry_after) == (kind, wait)
+
+
+def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds():
+    headers = {"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": f"{int(WALL + 30)}000"}
+    metadata = {"headers": headers, "provider_name": None}
+    body = {"error": {"message": "Rate limit exceeded: free-models-per-min.", "code": 429, "metadata": metadata}}
+    for told in ({}, headers):
+        found = rate_limit_of(http_failure(429, body, told), told, now=WALL)
+        assert (found.kind, found.retry_after) == ("requests", 30)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"type": "exceeded_current_quota_error", "message": "Your account is suspended due to insufficient balance"},
+        {"type": "rate_limit_error", "code": "1113", "message": "Insufficient balance or no resource package."},
+        {"message": "Your team has either used all available credits or reached its monthly spending limit."},
+        {"type": "budget_exceeded", "message": "Budget has been exceeded!"},
+    ],
+)
+def test_what_was_paid_for_is_used_up_in_other_words_too(error):
+    """Moonshot, Zhipu, xAI and LiteLLM's proxy answer 429, and no wait helps."""
+    failure = http_failure(429, {"error": error}, {})
+    assert not failure.retryable
+    assert rate_limit_of(failure).kind == "quota"
 
 
 # Settings

@@ -816,6 +816,22 @@ class ClientError(Exception):
         }
 
 
+class APIError(Exception):
+    """As openai raises it for an error that came in the stream: there is no status."""
+
+    def __init__(self, body):
+        super().__init__("Error")
+        self.body = body
+
+
+class EventStreamError(Exception):
+    """As botocore raises it for an exception that came in the stream."""
+
+    def __init__(self, code):
+        super().__init__("An error occurred")
+        self.response = {"Error": {"Code": code, "Message": "Too many tokens, please wait before trying again."}}
+
+
 class APIConnectionError(Exception):
     pass
 
@@ -855,6 +871,16 @@ def certificate():
         (HTTPStatusError(502, b"<html>"), 502, None, True),
         (ClientError("ThrottlingException", 429), 429, "ThrottlingException", True),
         (ClientError("ValidationException", 400), 400, "ValidationException", False),
+        (APIError({"message": "Overloaded", "type": "server_error", "code": 503}), 503, "server_error", True),
+        (APIError({"message": "No", "type": "invalid_request_error"}), 400, "invalid_request_error", False),
+        (
+            ApiStatusError(200, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+            529,
+            "overloaded_error",
+            True,
+        ),
+        (EventStreamError("throttlingException"), 429, "throttlingException", True),
+        (EventStreamError("validationException"), 400, "validationException", False),
         (APIConnectionError("no"), None, "APIConnectionError", True),
         (TransportError("no"), None, "TransportError", True),
         (UnsupportedProtocol("ftp"), None, "UnsupportedProtocol", False),
@@ -889,6 +915,70 @@ def test_an_exception_that_was_raised_with_a_status_is_judged_by_it_and_raised_i
         list(stream)
     assert (len(server.opened), clock.waits) == (2, [2])
     assert stream.response().error.status == 503
+
+
+def test_an_error_in_the_stream_that_an_sdk_raises_is_judged_as_the_server_told_it():
+    """Where somebody traces the SDK's stream its objects are read, and it raises amid them."""
+    told = APIError(
+        {"message": "Rate limit reached on tokens per min (TPM)", "type": "tokens", "code": "rate_limit_exceeded"}
+    )
+    stream, server, _ = make([ROLE, told], ANSWER)
+    assert "".join(stream.text()) == "Hello"
+    assert len(server.opened) == 2
+    first = stream.attempts[0]
+    assert (first.error.type, first.error.code, first.error.exception) == ("tokens", "rate_limit_exceeded", told)
+    assert first.rate_limit.kind == "tokens"
+
+    stream, server, _ = make([ROLE, APIError({"message": "No", "type": "invalid_request_error"})], ANSWER)
+    with pytest.raises(APIError):
+        list(stream)
+    assert len(server.opened) == 1
+    assert stream.response().error.type == "invalid_request_error"
+
+
+def test_a_redirection_that_was_not_followed_is_not_asked_again():
+    stream, server, _ = make(Refusal(308), ANSWER)
+    list(stream)
+    assert (len(server.opened), stream.response().error.status) == (1, 308)
+
+
+def told(**error):
+    return b"data: %s\n\n" % json.dumps({"error": error}).encode()
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        told(message="Internal Server Error", type="internal_server_error"),
+        told(message="Internal server error", code="InternalServerError"),
+        told(message="Service is too busy", type="service_unavailable_error"),
+        told(message="Rate limit exceeded", type="rate_limited", code="1300"),
+        told(message="The model is temporarily at capacity. Please try again later."),
+        told(message="AiError: Capacity temporarily exceeded, please try again.", code=3040),
+        b'data: {"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}\n\n',
+        b'data: {"choices":null,"base_resp":{"status_code":1033,"status_msg":"system error"}}\n\n',
+    ],
+)
+def test_errors_that_pass_are_asked_again_in_the_words_of_many_vendors(failed):
+    """Groq, Azure, DeepSeek, Mistral, xAI, Cloudflare and MiniMax tell them in a 200, most without a status."""
+    stream, server, _ = make([failed], ANSWER, rate_limits=RateLimitRetry(jitter=0))
+    assert "".join(stream.text()) == "Hello"
+    assert len(server.opened) == 2
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        told(message="Failed to call a function.", type="invalid_request_error", code="tool_use_failed"),
+        told(message="Your account is suspended", type="exceeded_current_quota_error"),
+        told(message="You exceeded your current quota", type="insufficient_quota"),
+        b'data: {"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}\n\n',
+    ],
+)
+def test_errors_that_stay_are_not_asked_again(failed):
+    stream, server, _ = make([failed], ANSWER)
+    list(stream)
+    assert (len(server.opened), stream.response().finish_reason) == (1, "error")
 
 
 def test_threads_have_streams_of_their_own():

@@ -241,7 +241,7 @@ def test_r9_the_index_is_no_metadata():
 
 def test_r14_an_id_is_made_up():
     calls_ = run(S(0, None, "f"), A(0, "{}"), S(1, None, "g"), A(1, "{}")).tool_calls_for_response()
-    assert [(call["id"][:5], len(call["id"])) for call in calls_] == [("call_", 41), ("call_", 41)]
+    assert [(call["id"][:5], len(call["id"])) for call in calls_] == [("call_", 37), ("call_", 37)]
     assert len({call["id"] for call in calls_}) == 2
 
 

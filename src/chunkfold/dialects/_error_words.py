@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FINE", "MINIMAX", "USED_UP", "is_known", "is_retryable", "status_named"]
+__all__ = ["FINE", "MINIMAX", "is_known", "is_retryable", "is_used_up", "status_named"]
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
@@ -42,6 +42,8 @@ _STATUS: Final = {
     "ModelUnavailable": 503, "limit_requests": 429, "limit_burst_rate": 429,
     # Moonshot.
     "engine_overloaded_error": 429, "rate_limit_reached_error": 429, "exceeded_current_quota_error": 429,
+    # Cerebras.
+    "too_many_tokens_error": 429,
     # Volcengine Ark, which has the phrases of HTTP as its types.
     "ServerOverloaded": 429, "InternalServiceError": 500,
     # Mistral, Azure's models, GitHub Copilot.
@@ -89,27 +91,45 @@ _RETRY: Final = frozenset(
     }
 )  # fmt: skip
 # What was paid for is used up: never worth a retry, although the status (429) would say so.
-USED_UP: Final = frozenset(
+_USED_UP: Final = frozenset(
     {
         "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
         "exceeded_current_quota_error", "QuotaExceeded", "quota_exceeded", "1113", "1304", "1308", "1309", "1310",
+        "budget_exceeded",  # LiteLLM's proxy
     }
 )  # fmt: skip
+# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic. "You
+# exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+_USED_UP_TEXT: Final = (
+    r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
+    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+)
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")
 
 
-def is_retryable(words: Iterable[Any], status: int | None, *, is_asked_to_wait: bool = False) -> bool:
+def is_retryable(
+    words: Iterable[Any], status: int | None, message: str | None = None, *, is_asked_to_wait: bool = False
+) -> bool:
     """
-    True if the same request may succeed later: by any of the error's *words* or by its HTTP *status*, or if it says how
-    long to wait.
+    True if the same request may succeed later: by any of the error's *words*, by its HTTP *status*, or if it says how
+    long to wait; and what was paid for is not used up.
     """
     said = [word for word in words if isinstance(word, str)]
-    if not USED_UP.isdisjoint(said):
-        return False
     if not _RETRY.isdisjoint(said) or any("overloaded" in word.lower() for word in said):
+        may_pass = True
+    else:
+        may_pass = is_asked_to_wait if status is None else status in (408, 425, 429) or status >= 500
+    return may_pass and not is_used_up(said, message)
+
+
+def is_used_up(words: Iterable[str], message: str | None) -> bool:
+    """True if what was paid for is used up, by any of the error's *words* or by its sentence."""
+    if not _USED_UP.isdisjoint(words):
         return True
-    return is_asked_to_wait if status is None else status in (408, 425, 429) or status >= 500
+    import re
+
+    return message is not None and re.search(_USED_UP_TEXT, message) is not None
 
 
 def is_known(word: str) -> bool:

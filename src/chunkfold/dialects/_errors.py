@@ -33,7 +33,11 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         message = error if isinstance(error, str) or error is None else _json.encode(error)
         number = status if status is not None else status_named(type_ or "")
         return StreamError(
-            type=type_, message=message, status=number, retryable=is_retryable((type_,), number), raw=raw or error
+            type=type_,
+            message=message,
+            status=number,
+            retryable=is_retryable((type_,), number, message),
+            raw=raw or error,
         )
     raw, error = error if raw is None else raw, _innermost(error)
     status_word = _text(error.get("status"))
@@ -46,13 +50,13 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
-    words, wait = (kind, code, detailed, error.get("error_type")), _retry_after(error)
+    words, wait, message = (kind, code, detailed, error.get("error_type")), _retry_after(error), _message_of(error)
     return StreamError(
         type=kind,
-        message=_message_of(error),
+        message=message,
         code=code,
         status=number,
-        retryable=is_retryable(words, number, is_asked_to_wait=wait is not None),
+        retryable=is_retryable(words, number, message, is_asked_to_wait=wait is not None),
         retry_after=wait,
         raw=raw,
     )

@@ -451,7 +451,8 @@ def request(message: Message) -> list[dict[str, Any]]:
     """
     The items of the message for `input` of the next request, with their ids, phases and encrypted reasoning.
 
-    Log-probabilities, media and what only responses have are left out.
+    Log-probabilities, media and what only responses have are left out. So is reasoning that nothing follows, as streams
+    that were cut and limits of tokens leave it: OpenAI refuses the whole request for it.
     """
     parts = [
         part
@@ -478,4 +479,6 @@ def request(message: Message) -> list[dict[str, Any]]:
         for part in item["content"] if item["type"] == "message" else ():
             if isinstance(part, dict) and part.get("type") == "output_text":
                 part.setdefault("annotations", [])  # OpenAI does without, Azure and vLLM refuse the request
+    while items and items[-1]["type"] == "reasoning" and items[-1].get("id"):
+        items.pop()
     return items

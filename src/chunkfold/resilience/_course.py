@@ -8,13 +8,12 @@ in `_streams`, one for threads and one for tasks, do nothing but these steps, so
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from chunkfold import _json, dialects
 from chunkfold._folder import Folder
-from chunkfold._observers import Observers, report
 from chunkfold.errors import (
     FallbackFailed,
     LimiterTimeout,
@@ -37,9 +36,11 @@ from chunkfold.response import Response, StreamError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    from chunkfold._observers import Observers
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter
+    from chunkfold.resilience._news import News
     from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts
     from chunkfold.resilience._steps import Step
 
@@ -76,9 +77,7 @@ class Course:
         limiter_tokens: float,
         options: Mapping[str, Any],
         observers: Observers | None,
-        on_attempt: Callable[[Attempt], object] | None,
-        on_retry: Callable[[Attempt], object] | None,
-        on_fallback: Callable[[Attempt], object] | None,
+        news: News,
     ) -> None:
         self.clock = self._clock = clock
         self._stream = Fallback(connect=connect, dialect=dialect)
@@ -93,8 +92,7 @@ class Course:
         self._limiter = (limiter, limiter_key, limiter_tokens)
         self._options = dict(options)
         self._observers = observers
-        self._news = {"on_attempt": on_attempt, "on_retry": on_retry, "on_fallback": on_fallback}
-        self._reported: set[str] = set()
+        self._news = news
 
         # Opening events are held back only where another attempt may make them void.
         self._outlet = Outlet(observers, may_hold=self._persistence.may_repeat or bool(fallbacks))
@@ -333,7 +331,7 @@ class Course:
         if kind == "fallback":
             count = len(self._attempts)
             now.folder.note("fallback", f"answered by {name or 'the fallback'} after {count} failed attempts")
-        self._tell("on_attempt", attempt)
+        self._news.tell("on_attempt", attempt)
         limiter, key, tokens = self._limiter
         if limiter is not None:
             key = key if target.limiter_key is None else target.limiter_key
@@ -350,7 +348,7 @@ class Course:
                 raise opened.error
             return self._end(opened.error)
         self._is_plain = False
-        if opened.status is not None and opened.status >= 400:
+        if opened.status is not None and opened.status >= 300:
             ending = yield from self._refused(opened)
         else:
             ending = yield from self._read()
@@ -460,6 +458,9 @@ class Course:
         if failure is None or isinstance(exception, LimiterTimeout):
             return _Ending(failure, exception)
         limit = rate_limit_of(failure, headers, now=self._clock.wall())
+        if limit is not None and limit.kind != "quota" and failure.status is None:
+            # Without a status the sentence is all there is to go by.
+            failure = msgspec.structs.replace(failure, retryable=True)
         asked = wait_asked_for(failure, headers, now=self._clock.wall())
         if asked is not None and asked != failure.retry_after:
             failure = msgspec.structs.replace(failure, retry_after=asked)
@@ -552,25 +553,12 @@ class Course:
             self._finish(self._stands())
         self._failure = error
 
-    # Telling
-
-    def _announce(self, name: str, wait: float | None = None) -> None:
+    def _announce(self, name: Literal["on_retry", "on_fallback"], wait: float | None = None) -> None:
         """Another attempt follows the last one: tell of that one."""
         last = self._attempts[-1]
         if wait is not None:
             last = self._attempts[-1] = msgspec.structs.replace(last, wait=wait)
-        self._tell(name, last)
-
-    def _tell(self, name: str, attempt: Attempt) -> None:
-        observer = self._news[name]
-        if observer is None:
-            return
-        try:
-            observer(attempt)
-        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-            if name not in self._reported:
-                self._reported.add(name)
-                report(name)
+        self._news.tell(name, last)
 
 
 def _is_done(folder: Folder, rest: bytes = b"") -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold._connections import is_passing
+from chunkfold._folder import transport_error
 from chunkfold._http_errors import status_error
 from chunkfold.resilience._rate_limits import header, retry_after
 from chunkfold.response import Response, StreamError
@@ -29,17 +29,14 @@ _PASSING_STATUS = frozenset({408, 425, 429})
 
 
 def failure_of(exception: BaseException, *, now: float | None = None) -> StreamError:
-    """What *exception* says: as the provider's error if it carries an HTTP status, else as one of the transport."""
+    """
+    What *exception* says: as the provider's error if it carries an HTTP status, else as one of the transport. An SDK
+    that raises amid a stream has no status, or 200, and the error that the server told.
+    """
     exception = _single(exception)
     status = _status_of(exception)
     if status is None:
-        return StreamError(
-            type=type(exception).__name__,
-            message=str(exception) or None,
-            retryable=is_passing(exception),
-            origin="transport",
-            exception=exception,
-        )
+        return transport_error(exception)
     found = http_failure(status, _body_of(exception), headers_of(exception), now=now)
     changes: dict[str, Any] = {"exception": exception}
     if not found.message:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from chunkfold._http_errors import retry_after_seconds
 from chunkfold._value import Value
-from chunkfold.dialects._error_words import USED_UP
+from chunkfold.dialects._error_words import is_used_up
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ _OVERLOADED_WORDS = frozenset(
         "overloaded_error", "overloaded", "UNAVAILABLE", "service_unavailable", "ServiceUnavailableException",
         "serviceUnavailableException", "ModelNotReadyException", "provider_overloaded", "engine_overloaded_error",
         "ServerOverloaded", "server_is_overloaded",
+        "service_tier_capacity_exceeded", "queue_exceeded",  # Mistral, Cerebras
     }
 )  # fmt: skip
 _LIMIT_WORDS = frozenset(
@@ -54,22 +55,40 @@ _LIMIT_WORDS = frozenset(
 
 # What error texts say about the kind, in this order.
 _KIND_TEXTS: tuple[tuple[RateLimitKind, re.Pattern[str]], ...] = (
-    ("tokens", re.compile(r"\bTP[MD]\b|tokens? (?:per|usage)|tokens_per|input.?tokens|output.?tokens", re.IGNORECASE)),
-    ("concurrency", re.compile(r"concurren|connections? limit|in.?flight", re.IGNORECASE)),
+    (
+        "tokens",
+        re.compile(
+            r"\bTP[MD]\b|tokens?[ _-](?:per|usage|rate|limit)|too many tokens|request tokens|(?:in|out)put.?token",
+            re.IGNORECASE,
+        ),
+    ),
+    ("concurrency", re.compile(r"concurren|connections? limit|too many connections|in.?flight", re.IGNORECASE)),
     (
         "requests",
-        re.compile(r"\bRP[MDS]\b|requests? per|requests_per|requests? limit|too many requests", re.IGNORECASE),
+        re.compile(
+            r"\bRP[MDS]\b|(?:requests?|calls|queries)[ _](?:per|/)|(?:requests?|call) (?:rate )?limit|max requests?"
+            r"|too many requests|_requests\b",
+            re.IGNORECASE,
+        ),
     ),
 )
 _LIMIT_TEXT = re.compile(r"rate.?limit|too many requests|throttl|\b429\b", re.IGNORECASE)
-_OVERLOADED_TEXT = re.compile(r"overloaded|\b(?:503|529)\b|at capacity|server (?:is )?busy", re.IGNORECASE)
+_OVERLOADED_TEXT = re.compile(
+    r"overloaded|\b(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
+    r"|serv(?:er|ice) (?:is )?(?:too )?busy",
+    re.IGNORECASE,
+)
 _WAIT_TEXT = re.compile(
-    r"(?:try|retry)[^.]{0,20}? (?:in|after) (?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?) ?s)?"
+    r"(?:(?:try|retry)[^.]{0,20}? (?:in|after)|\bwait) (?:(?P<h>\d+) ?h(?:(?:ou)?rs?)?(?![a-z]) ?)?"
+    r"(?:(?P<m>\d+) ?m(?:in(?:ute)?s?)?(?![a-z]) ?)?(?:(?P<s>\d+(?:\.\d+)?) ?s(?:ec(?:ond)?s?)?(?![a-z]))?"
     r"(?:(?P<ms>\d+(?:\.\d+)?) ?ms)?",
     re.IGNORECASE,
 )
 _DURATION = re.compile(r"(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+(?:\.\d+)?)ms)?")
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+# Larger numbers are no seconds to wait but a time since 1970.
+_A_DATE, _A_DATE_IN_MS = 1e7, 1e11
 
 # Headers that count down, the kind that each is about, and where the reset of it stands.
 _COUNTERS: tuple[tuple[str, RateLimitKind, str], ...] = (
@@ -79,6 +98,10 @@ _COUNTERS: tuple[tuple[str, RateLimitKind, str], ...] = (
     ("anthropic-ratelimit-input-tokens-remaining", "tokens", "anthropic-ratelimit-input-tokens-reset"),
     ("anthropic-ratelimit-output-tokens-remaining", "tokens", "anthropic-ratelimit-output-tokens-reset"),
     ("anthropic-ratelimit-tokens-remaining", "tokens", "anthropic-ratelimit-tokens-reset"),
+    # Cerebras and Mistral, who tells no reset.
+    ("x-ratelimit-remaining-tokens-minute", "tokens", "x-ratelimit-reset-tokens-minute"),
+    ("x-ratelimit-remaining-requests-day", "requests", "x-ratelimit-reset-requests-day"),
+    ("x-ratelimit-remaining-req-minute", "requests", "x-ratelimit-reset-req-minute"),
     ("x-ratelimit-remaining", "requests", "x-ratelimit-reset"),
     ("ratelimit-remaining", "requests", "ratelimit-reset"),
 )
@@ -109,7 +132,7 @@ def rate_limit_of(
 def _kind(error: StreamError, headers: Any) -> RateLimitKind | None:
     words = {word for word in (error.type, error.code) if isinstance(word, str)}
     message = error.message or ""
-    if words & USED_UP:
+    if is_used_up(words, message):
         return "quota"
     # A status is a fact; words stand where there is none, and a text where there is neither.
     if error.status in _OVERLOADED_STATUS or (error.status in (None, 429) and words & _OVERLOADED_WORDS):
@@ -121,7 +144,7 @@ def _kind(error: StreamError, headers: Any) -> RateLimitKind | None:
         is_limit = _LIMIT_TEXT.search(message) is not None
     if not is_limit:
         return None
-    for kind, _ in _spent(headers):
+    for kind, _ in _spent(headers, error):
         return kind
     for kind in ("tokens", "requests"):
         if kind in words:
@@ -129,11 +152,20 @@ def _kind(error: StreamError, headers: Any) -> RateLimitKind | None:
     return next((kind for kind, pattern in _KIND_TEXTS if pattern.search(message)), "unknown")
 
 
-def _spent(headers: Any) -> Iterator[tuple[RateLimitKind, str]]:
-    """The counters that have come down to 0: what of, and the header with the time of their reset."""
-    for name, kind, reset in _COUNTERS:
-        if header(headers, name) == "0":
-            yield kind, reset
+def _spent(headers: Any, error: StreamError | None) -> Iterator[tuple[RateLimitKind, str | None]]:
+    """The counters that have come down to 0: what of, and when they are reset."""
+    for told in (headers, _headers_in(error)):
+        for name, kind, reset in _COUNTERS:
+            if header(told, name) == "0":
+                yield kind, header(told, reset)
+
+
+def _headers_in(error: StreamError | None) -> Any:
+    """Those that OpenRouter writes into the body of an error."""
+    inner: Any = error.raw if error is not None else None
+    for name in ("error", "metadata", "headers"):
+        inner = inner.get(name) if isinstance(inner, dict) else None
+    return inner
 
 
 def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float | None = None) -> float | None:
@@ -151,12 +183,15 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
         said = _sane(error.retry_after)
     if said is not None:
         return said
-    for _, reset in _spent(headers):
-        said = _until(header(headers, reset), now)
+    for _, reset in _spent(headers, error):
+        said = _until(reset, now)
         if said is not None:
             return said
-    found = _WAIT_TEXT.search(error.message) if error is not None and error.message else None
-    return _seconds(found) if found is not None else None
+    for found in _WAIT_TEXT.finditer(error.message or "") if error is not None else ():
+        said = _seconds(found)
+        if said is not None:
+            return said
+    return None
 
 
 def retry_after(headers: Any, now: float | None) -> float | None:
@@ -168,15 +203,20 @@ def retry_after(headers: Any, now: float | None) -> float | None:
 
 
 def _until(value: str | None, now: float | None) -> float | None:
-    """Seconds until a reset: a duration (`6m0s`), a number of seconds, or a date (RFC 3339, or seconds since 1970)."""
+    """
+    Seconds until a reset: a duration (`6m0s`), a number of seconds, or a date (RFC 3339, or seconds since 1970; of
+    OpenRouter milliseconds).
+    """
     if value is None:
         return None
     import time
 
     clock = time.time() if now is None else now
     number = _number(value)
+    if number is not None and number > _A_DATE:
+        return max(0.0, (number / 1000 if number > _A_DATE_IN_MS else number) - clock)
     if number is not None:
-        return max(0.0, number - clock) if number > 10_000_000 else number
+        return number
     duration = _DURATION.fullmatch(value.strip())
     if duration is not None:
         return _seconds(duration)

@@ -13,14 +13,14 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chunkfold._sources import body_at_hand
+from chunkfold._sources import body_at_hand, is_whole_answer
 from chunkfold.errors import TimeoutUnsupported
 
 __all__ = ["ReadTimeout", "never_waits", "read_timeout"]
 
 # From a response down to its socket: the names under which requests, urllib3, http.client, the SDKs and `socket` keep
 # what is beneath.
-_BENEATH = ("response", "_raw_stream", "raw", "_fp", "fp", "_sock")
+_BENEATH = ("http_response", "response", "_raw_stream", "raw", "_fp", "fp", "_sock")
 _DEPTH = 8
 
 
@@ -72,8 +72,8 @@ def read_timeout(source: Any) -> ReadTimeout | None:
 
 
 def never_waits(source: Any) -> bool:
-    """True if all of *source* is at hand: bytes, lists, ordinary files, bodies that have been read."""
-    if isinstance(source, (bytes, bytearray, memoryview, Mapping, list, tuple, io.BytesIO)):
+    """True if all of *source* is at hand: bytes, lists, ordinary files, bodies and answers that have been read."""
+    if isinstance(source, (bytes, bytearray, memoryview, Mapping, list, tuple, io.BytesIO)) or is_whole_answer(source):
         return True
     if isinstance(source, (str, os.PathLike)):
         return stat.S_ISREG(os.stat(source).st_mode)  # noqa: PTH116 - a str is a path here

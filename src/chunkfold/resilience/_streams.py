@@ -10,11 +10,12 @@ from chunkfold._intake import next_of
 from chunkfold._observers import NAMES, Observers
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText, AsyncText
-from chunkfold._wording import checked, observer
+from chunkfold._wording import checked
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._failures import headers_of
+from chunkfold.resilience._news import News
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
 from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
@@ -170,8 +171,6 @@ def _course(given: dict[str, Any]) -> Course:
     for name, kind in _SETTINGS.items():
         if given[name] is not None:
             checked(kind, given[name], name, f"a resilience.{kind.__name__}")
-    for name in ("on_attempt", "on_retry", "on_fallback"):
-        observer(name, given[name])
     return Course(
         given["connect"],
         given["dialect"],
@@ -186,9 +185,7 @@ def _course(given: dict[str, Any]) -> Course:
         limiter_tokens=given["limiter_tokens"],
         options={name: given[name] for name in _OPTIONS},
         observers=Observers.of(*(given[name] for name in NAMES)),
-        on_attempt=given["on_attempt"],
-        on_retry=given["on_retry"],
-        on_fallback=given["on_fallback"],
+        news=News(given["on_attempt"], given["on_retry"], given["on_fallback"]),
     )
 
 
