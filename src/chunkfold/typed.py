@@ -58,7 +58,8 @@ class _Typed(Generic[T]):
         value, growing = UNSET, None
         if document is not None:
             value, growing = document.reader.value, document.reader.open_string
-        return Partial(shape_of(self._type), value if isinstance(value, dict) else {}, growing)
+        shape = shape_of(self._type)
+        return Partial(shape, value if shape.is_root or isinstance(value, dict) else {}, growing)
 
     def output(self) -> T:
         """

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import subprocess
 import sys
-from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypedDict, TypeVar
 
 import msgspec
 import pytest
@@ -385,6 +385,108 @@ def test_a_view_knows_what_the_variables_of_a_generic_type_stand_for(box):
     assert caught.value.path[0] == "inside"
 
 
+class StructOwnerBox(StructBox[StructOwner]):
+    label: str = ""
+
+
+@dataclasses.dataclass
+class DataOwnerBox(DataBox[StructOwner]):
+    label: str = ""
+
+
+class DataOwnerBoxAgain(DataOwnerBox):
+    """Without any variable of its own."""
+
+
+@dataclasses.dataclass
+class DataPairBox(DataBox[list[T]], Generic[T]):
+    """The same variable stands for something else in the base."""
+
+    last: T | None = None
+
+
+class ModelOwnerBox(ModelBox[ModelOwner]):
+    label: str = ""
+
+
+@pytest.mark.parametrize("box", [StructOwnerBox, DataOwnerBox, DataOwnerBoxAgain, ModelOwnerBox])
+def test_a_view_knows_what_the_variables_of_a_base_stand_for(box):
+    assert partial_after('{"inside": {"name": "A', box).inside.name == "A"
+    assert partial_after('{"more": [{"name": "A', box).more[0].name == "A"
+    assert output_of('{"inside": {"name": "Ada"}}', box).inside.name == "Ada"
+
+
+def test_a_variable_is_that_of_its_class():
+    box = DataPairBox[StructOwner]
+    assert partial_after('{"inside": [{"name": "A', box).inside[0].name == "A"
+    assert partial_after('{"more": [[{"name": "A', box).more[0][0].name == "A"
+    assert partial_after('{"last": {"name": "A', box).last.name == "A"
+
+
+# Types of which JSON has no object with such fields
+
+
+class ModelOwners(pydantic.RootModel[list[ModelOwner]]):
+    pass
+
+
+class ModelByName(pydantic.RootModel[dict[str, ModelOwner]]):
+    pass
+
+
+class ModelNote(pydantic.RootModel[str]):
+    pass
+
+
+class ModelOfRoots(pydantic.BaseModel):
+    owners: ModelOwners
+    by_name: ModelByName | None = None
+    note: ModelNote = ModelNote("")
+
+
+def test_a_root_model_is_its_root():
+    assert partial_after("[", ModelOwners).root == []
+    assert partial_after('[{"name": "A', ModelOwners).root[0].name == "A"
+    assert partial_after('{"a": {"name": "A', ModelByName).root["a"].name == "A"
+    assert partial_after('"A', ModelNote).root == "A"
+    assert partial_after(" ", ModelNote).root is UNSET
+    assert partial_after('{"owners": [{"name": "A', ModelOfRoots).owners.root[0].name == "A"
+    assert partial_after('{"by_name": {"a": {"name": "A', ModelOfRoots).by_name.root["a"].name == "A"
+    assert partial_after('{"by_name": null,', ModelOfRoots).by_name is None
+    assert partial_after('{"note": "A', ModelOfRoots).note.root == "A"
+    assert repr(partial_after("[", ModelOwners)) == "<partial ModelOwners: root>"
+    assert output_of('[{"name": "Ada"}]', ModelOwners).root == [ModelOwner(name="Ada")]
+
+
+class ByKey(TypedDict):
+    owner: StructOwner
+
+
+class InRow(NamedTuple):
+    count: int
+    owner: StructOwner
+
+
+class StructInRow(msgspec.Struct, array_like=True):
+    count: int
+    owner: StructOwner
+
+
+class StructOfThem(msgspec.Struct):
+    by_key: ByKey | None = None
+    in_row: InRow | None = None
+    struct_in_row: StructInRow | None = None
+
+
+def test_fields_are_found_in_typed_dicts_and_rows():
+    assert partial_after('{"by_key": {"owner": {"name": "A', StructOfThem).by_key["owner"].name == "A"
+    assert partial_after('{"by_key": {"other": {"name": "A', StructOfThem).by_key["other"] == {"name": "A"}
+    assert partial_after('{"in_row": [1, {"name": "A', StructOfThem).in_row[1].name == "A"
+    assert partial_after('{"struct_in_row": [1, {"name": "A', StructOfThem).struct_in_row[1].name == "A"
+    assert partial_after('{"in_row": [1, {"name": "A"}, {}', StructOfThem).in_row[2] == {}
+    assert output_of('{"in_row": [1, {"name": "A"}]}', StructOfThem).in_row == InRow(1, StructOwner("A"))
+
+
 # Names under which JSON has the fields
 
 
@@ -410,6 +512,40 @@ def test_fields_are_found_under_their_names_in_json(cls):
 def test_several_names_of_a_field():
     assert partial_after('{"first": "A', Chosen).first_name == "A"
     assert partial_after('{"first_name": "A', Chosen).first_name == "A"
+
+
+class StructClosed(msgspec.Struct, forbid_unknown_fields=True):
+    name: str = ""
+    inner: StructClosed | None = None
+
+
+class ModelClosed(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")
+    name: str = ""
+    inner: ModelClosed | None = None
+
+
+@pytest.mark.parametrize("cls", [StructClosed, ModelClosed])
+def test_a_field_too_many_is_where_it_should_not_be(cls):
+    for text, path in [('{"nick": "A"}', ("nick",)), ('{"inner": {"nick": "A"}}', ("inner", "nick"))]:
+        with pytest.raises(OutputInvalid) as caught:
+            output_of(text, cls)
+        assert caught.value.path == path
+
+
+class Reached(pydantic.BaseModel):
+    first: str = pydantic.Field(validation_alias=pydantic.AliasPath("names", 0))
+    owner: ModelOwner = pydantic.Field(
+        validation_alias=pydantic.AliasChoices("owner", pydantic.AliasPath("who", "owner"))
+    )
+
+
+def test_paths_to_a_field():
+    assert partial_after('{"names": ["A', Reached).first == "A"
+    assert partial_after('{"names": [', Reached).first is UNSET
+    assert partial_after('{"names": "A', Reached).first is UNSET
+    assert partial_after('{"who": {"owner": {"name": "A', Reached).owner.name == "A"
+    assert partial_after('{"owner": {"name": "A', Reached).owner.name == "A"
 
 
 # Other unions
