@@ -29,7 +29,7 @@ T = TypeVar("T")
 # The end of msgspec's messages: "... - at `$.days[1].high`". "[...]" stands for a key that it does not tell.
 _PLACE = re.compile(r"(?s)(.*?)(?: - at `\$?(.*)`)?")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-_MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `([^`]+)`")
 
 
 class Invalid(ValueError):
@@ -82,8 +82,8 @@ def _invalid(error: Exception, path: Path = ()) -> Invalid:
     steps = [int(number) if number.isdigit() else key or number for key, number in _STEP.findall(place)]
     if isinstance(error.__cause__, Invalid):  # of the hook
         return Invalid((*path, *steps, *error.__cause__.path), error.__cause__.reason)
-    missing = _MISSING.search(reason)
-    return Invalid((*path, *steps, *([missing[1]] if missing is not None else [])), reason)
+    field = _FIELD.search(reason)
+    return Invalid((*path, *steps, *([field[1]] if field is not None else [])), reason)
 
 
 def _by_pydantic(cls: Any, text: str, value: Any) -> Any:
