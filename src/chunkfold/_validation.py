@@ -225,7 +225,7 @@ def _first_that_fits(readings: list[Callable[[], Any]]) -> Any:
 
 def _plain(hint: Any, value: Any, path: Path) -> Any:
     """What is neither a dataclass nor a collection that may hold one is left to msgspec."""
-    simple = [member for member in members(hint, bare=False) if _is_simple(*members(member))]
+    simple = [member for member in members(hint, bare=False) if _is_simple(*members(member)) and _is_taken(member)]
     if not simple:
         names = " | ".join(getattr(member, "__name__", str(member)) for member in members(hint))
         raise Invalid(path, f"Expected `{names}`, got `{_kind(value)}`")

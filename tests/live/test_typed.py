@@ -615,6 +615,7 @@ class Shapes:
     size: Annotated[int, msgspec.Meta(ge=0)] = 0
     size_or_shape: Annotated[int, msgspec.Meta(ge=0)] | Circle | Square = 0
     words: frozenset[str] = frozenset()
+    numbered_or_none: dict[int, Circle | Square] | None = None
 
 
 @pytest.mark.parametrize(
@@ -648,6 +649,11 @@ def test_beside_a_union_of_dataclasses_the_other_types_are_what_they_say(more, f
         ('"pair": [{"side": 2}, "x"]', ("pair", 1)),
         ('"size": -1', ("size",)),
         ('"size_or_shape": -1', ("size_or_shape",)),
+        ('"numbered": [1]', ("numbered",)),
+        ('"numbered": "none"', ("numbered",)),
+        ('"numbered_or_none": "none"', ("numbered_or_none",)),
+        ('"several": {"side": 2}', ("several",)),
+        ('"pair": "none"', ("pair",)),
     ],
 )
 def test_beside_a_union_of_dataclasses_the_other_types_are_checked(more, path):
