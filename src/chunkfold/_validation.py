@@ -1,8 +1,8 @@
 """
 The whole answer as a value of a type.
 
-msgspec validates structs and dataclasses from the exact text, pydantic its own models. What msgspec cannot take, a
-union of dataclasses, is resolved here by the fields that are literals.
+msgspec validates structs and dataclasses from the exact text, pydantic its own models. What msgspec cannot take in a
+dataclass, a union of dataclasses above all, is resolved here by the fields that are literals, or by trying.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chunkfold._partials import Shape, candidates, chosen, class_of, is_pydantic
 if TYPE_CHECKING:
     from chunkfold.partial_json import Path
 
-__all__ = ["Invalid", "validated"]
+__all__ = ["Invalid", "check_type", "validated"]
 
 T = TypeVar("T")
 
@@ -54,12 +54,30 @@ def validated(cls: type[T], text: str, value: Any) -> T:
         raise Invalid((), "it nests too deep") from error
 
 
-def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
+def check_type(cls: Any) -> None:
+    """
+    See to it that there can be values of that type.
+
+    Raises:
+        TypeError: If msgspec takes it no more than we do.
+    """
+    if not is_pydantic(cls):
+        _decoder(cls)
+
+
+def _decoder(cls: Any) -> msgspec.json.Decoder[Any] | None:
+    """What decodes a struct or a dataclass; `None` for a dataclass that msgspec does not take."""
     try:
-        decoder = msgspec.json.Decoder(cls, dec_hook=_hook)
+        return msgspec.json.Decoder(cls, dec_hook=_hook)
     except TypeError:
         if not dataclasses.is_dataclass(class_of(cls)):
             raise
+        return None
+
+
+def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
+    decoder = _decoder(cls)
+    if decoder is None:
         return _Conversion().converted(cls, value, ())
     try:
         return decoder.decode(text)
@@ -229,7 +247,11 @@ def _plain(hint: Any, value: Any, path: Path) -> Any:
     if not simple:
         names = " | ".join(getattr(member, "__name__", str(member)) for member in members(hint))
         raise Invalid(path, f"Expected `{names}`, got `{_kind(value)}`")
-    return _leaf(typing.Union[tuple(simple)], value, path)  # noqa: UP007 - of a number that is not known here
+    union: Any = typing.Union[tuple(simple)]  # noqa: UP007 - of a number that is not known here
+    if _is_taken(union):
+        return _leaf(union, value, path)
+    # msgspec refuses several types that are text in JSON.
+    return _first_that_fits([partial(_leaf, member, value, path) for member in simple])
 
 
 def _is_simple(hint: Any) -> bool:

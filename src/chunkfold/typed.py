@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from chunkfold._partials import Partial, shape_of
 from chunkfold._streams import AsyncStream, Stream
-from chunkfold._validation import Invalid, validated
+from chunkfold._validation import Invalid, check_type, validated
 from chunkfold.errors import OutputInvalid
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def prepare(folder: Folder, output_type: type[Any]) -> None:
     Have *folder* read answer text that is JSON.
 
     Raises:
-        TypeError: If *output_type* is nothing that a view can be made of.
+        TypeError: If *output_type* is nothing that a view can be made of, or that msgspec can make.
     """
     shape_of(output_type)
+    check_type(output_type)
     folder.read_documents()
 
 
