@@ -127,7 +127,9 @@ def _hints(hint: Any) -> dict[str, Any]:
     said = typing.get_type_hints(cls, include_extras=True)
     hints = {name: _meant(one, meanings) for name, one in said.items()}
     for base in reversed(cls.__dict__.get("__orig_bases__", cls.__bases__)):
-        of_base = typing.get_type_hints(class_of(base), include_extras=True)
+        # `TypedDict` and `NamedTuple` are written as bases, and are no classes.
+        is_class = isinstance(class_of(base), type)
+        of_base = typing.get_type_hints(class_of(base), include_extras=True) if is_class else {}
         inherited = _hints(_meant(base, meanings)) if of_base else {}
         hints |= {name: one for name, one in inherited.items() if said[name] == of_base[name]}
     return hints
