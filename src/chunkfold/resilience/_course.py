@@ -206,7 +206,6 @@ class Course:
         finally:  # an observer may be interrupted
             if self._final is None:
                 self._finish(self._stands(), cancelled=True)
-            self._outlet.clear()
 
     def _leave(self, now: Try) -> None:
         """The running attempt is left: what it has come to is told."""
@@ -544,7 +543,9 @@ class Course:
                 response = msgspec.structs.replace(response, ended="cancelled")
         self._final = response
         self._outlet.end(stands, response)
-        if stands is not None and not cancelled:
+        if cancelled:
+            self._outlet.clear()
+        elif stands is not None:
             self._failure = stands.folder.objection
         if self._observers is not None:
             self._observers.done(self._final)
