@@ -82,7 +82,7 @@ class _Typed(Generic[T]):
         document = self._folder.document(0)
         if document is None:
             raise Invalid((), "there is no answer text")
-        if document.reader.error is not None:
+        if not document.reader.is_complete:
             raise Invalid((), f"the answer text is not JSON: {document.reader.error}")
         return validated(self._type, self._folder.text_of(0, document.indices), document.reader.value)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Generic, Literal, NamedTuple, Optional, TypedDict,
 import msgspec
 import pytest
 
-from chunkfold import UNSET, OutputInvalid, astream, stream
+from chunkfold import UNSET, LimitExceeded, Limits, OutputInvalid, astream, stream
 from chunkfold.events import TextDelta, TextPathDelta
 from chunkfold.typed import AsyncTypedStream, TypedStream
 from tests.live.answers import chat, output_of, partial_after, pieces_of
@@ -273,6 +273,22 @@ def test_output_before_the_end_is_wrong_use():
         list(events)
         with pytest.raises(OutputInvalid):
             events.output()
+
+
+@pytest.mark.parametrize("answer", ['{"name": "Ad', '{"name": "Ada"}'])
+def test_an_answer_that_a_limit_cuts_is_no_whole_one(answer):
+    """Half a name is a name too, where nobody looks whether its object was closed."""
+    pieces = [chat(answer), b"data: " + b"x" * 1000]
+    for cls in (StructOwner, DataOwner, ModelOwner):
+        with stream(pieces, output_type=cls, limits=Limits(stream_bytes=500)) as events:
+            with pytest.raises(LimitExceeded):
+                list(events)
+            assert events.response().text == answer
+            if answer.endswith("}"):
+                assert events.output() == cls(name="Ada")
+                continue
+            with pytest.raises(OutputInvalid, match="ends too early"):
+                events.output()
 
 
 @pytest.mark.parametrize("wrong", [dict, int, list[int], "Home", 5])
