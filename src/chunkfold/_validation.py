@@ -281,6 +281,8 @@ def _leaf(hint: Any, value: Any, path: Path) -> Any:
         return msgspec.convert(value, hint, str_keys=True, dec_hook=_hook)
     except msgspec.ValidationError as error:
         raise _invalid(error, path) from error
+    except UnicodeError as error:
+        raise Invalid(path, "half a character where no text may stand") from error
 
 
 def _kind(value: Any) -> str:

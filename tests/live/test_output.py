@@ -260,6 +260,19 @@ def test_half_a_character_is_json_too():
     assert output_of('{"name": "\\ud83d", "by_number": {"1": "aGk="}}', Named) == Named("\ud83d", {1: b"hi"})
 
 
+@dataclasses.dataclass
+class Half:
+    of_text: Circle | Texts | None = None
+    number: int = 0
+    colour: Colour | None = None
+
+
+@pytest.mark.parametrize("field", ["number", "colour"])
+def test_half_a_character_where_no_text_may_stand_is_invalid(field):
+    with pytest.raises(OutputInvalid):
+        output_of(f'{{"{field}": "\\ud83d"}}', Half)
+
+
 def test_pydantic_is_imported_only_by_who_uses_it():
     code = (
         "import sys, msgspec, chunkfold\n"
