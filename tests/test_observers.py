@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import re
 from itertools import pairwise
@@ -33,6 +34,8 @@ CHUNKS = [
     chunk(call(arguments="1}")),
     chunk({}, "tool_calls", {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}),
 ]
+
+IN_ONE_READ = b"".join([b"data: %s\n\n" % json.dumps(one).encode() for one in CHUNKS]) + b"data: [DONE]\n\n"
 
 
 def observers(heard):
@@ -160,6 +163,35 @@ def test_an_observer_that_is_interrupted_at_the_end_leaves_nothing_open(door, le
     assert source.closed == 1
     assert events.response().ended is not None
     assert [what for what, _ in heard if what == "on_done"] == (["on_done"] if name != "on_done" else [])
+
+
+@pytest.mark.parametrize("name", ["on_text", "on_reasoning", "on_tool_call", "on_usage"])
+@pytest.mark.parametrize("act", [lambda events: events.close(), list], ids=["closes", "reads-on"])
+def test_what_an_observer_brings_about_is_told_behind_what_is_being_told(name, act):
+    """Who has seen enough closes the stream from an observer, while more of the same read is to be told."""
+    expected, heard = [], []
+    list(chunkfold.stream(IN_ONE_READ, **observers(expected)))
+
+    def acting(news):
+        heard.append((name, news))
+        act(events)
+
+    events = chunkfold.stream(IN_ONE_READ, **observers(heard) | {name: acting})
+    list(events)
+    assert heard == expected
+
+
+def test_an_interruption_behind_an_observer_that_closes_is_told_as_the_end():
+    def interrupting(news):
+        raise KeyboardInterrupt
+
+    heard = []
+    events = chunkfold.stream(
+        IN_ONE_READ, on_reasoning=lambda news: events.close(), on_text=interrupting, on_done=heard.append
+    )
+    with pytest.raises(KeyboardInterrupt):
+        list(events)
+    assert heard == [events.response()]
 
 
 def test_a_call_that_is_cut_is_told_with_its_status():

@@ -62,7 +62,7 @@ def test_gemini_goes_on_up_to_3_1(model, goes_on):
     ("vendor", "message", "body"),
     [
         ("mistral", {"prefix": True}, {}), ("deepseek", {"prefix": True}, {}), ("moonshot", {"partial": True}, {}),
-        ("Qwen", {"partial": True}, {}), ("openrouter", {}, {}), ("llamacpp", {}, {}),
+        ("Qwen", {"partial": True}, {}), ("openrouter", {}, {}), ("llamacpp", {}, {}), ("groq", {}, {}),
         ("vllm", {}, {"continue_final_message": True, "add_generation_prompt": False}),
     ],
 )  # fmt: skip
@@ -72,7 +72,7 @@ def test_vendors_of_openais_dialect_want_it_marked_each_in_its_way(vendor, messa
     assert built.body == body
 
 
-@pytest.mark.parametrize("vendor", [None, "azure", "groq"])
+@pytest.mark.parametrize("vendor", [None, "azure", "cerebras"])
 def test_openai_begins_anew_and_the_message_says_so(vendor):
     with pytest.raises(CannotContinue, match=r"begins a new answer.*vllm"):
         partial(dialect="openai-chat", vendor=vendor).as_prefill()

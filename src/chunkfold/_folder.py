@@ -321,8 +321,7 @@ class Folder:
         if not observed:
             breach.events = self._observe(breach.events)
         error = StreamError("limit_exceeded", str(breach), code=breach.limit, origin="decoder")
-        self._accumulator.observe(ErrorEvent(error))
-        self._accumulator.observe(MessageStop("error"))
+        self._observe([ErrorEvent(error), MessageStop("error")])
         self._response = breach.response = self._accumulator.complete()
 
 

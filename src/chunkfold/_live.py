@@ -44,6 +44,7 @@ class _Nowhere:
     """Stands for the part of a delta that was never started."""
 
     delta = None
+    open = True
 
 
 _NOWHERE = _Nowhere()
@@ -168,7 +169,9 @@ class Live:
         reader = self._readers.get((event.choice, event.index))
         self._feed = None
         if reader is not None and not reader.is_closed:
-            self._feed = reader.feed
+            # A document goes on behind the end of its part, but not with what the policy drops.
+            is_lost = not self._part.open and accumulator.drops_late_deltas
+            self._feed = None if is_lost else reader.feed
         elif reader is not None and self._part is not _NOWHERE and self._part.kind in CALLS:
             self._feed = partial(self._read_on, event.choice, event.index, accumulator, self._part.text())
 

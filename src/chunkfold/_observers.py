@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._wording import observer
@@ -47,6 +48,10 @@ class Observers:
         self._kinds: dict[int, str] = {}
         self._usage: Usage | None = None
         self._reported: set[str] = set()
+        # What is to be told: the events of several reads, and the end, where an observer reads on or closes the stream.
+        self._reads: deque[tuple[list[Event], Folder]] = deque()
+        self._end: Response | None = None
+        self._is_telling = False
 
     @classmethod
     def of(cls, *callbacks: Any) -> Observers | None:
@@ -62,6 +67,30 @@ class Observers:
 
     def hear(self, events: list[Event], folder: Folder) -> None:
         """Tell what *events*, already folded by *folder*, say about choice 0."""
+        self._reads.append((events, folder))
+        self._tell_all()
+
+    def done(self, response: Response) -> None:
+        """Tell the complete response."""
+        self._end = response
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        """Tell what waits, in its order; what an observer brings about by what it does is told behind it."""
+        if self._is_telling:
+            return
+        self._is_telling = True
+        try:
+            while self._reads:
+                self._tell_read(*self._reads.popleft())
+        finally:  # an observer may be interrupted
+            self._reads.clear()
+            self._is_telling = False
+            end, self._end = self._end, None
+            if end is not None:
+                self._tell("on_done", self._on_done, end)
+
+    def _tell_read(self, events: list[Event], folder: Folder) -> None:
         resets: list[tuple[int, int]] | None = None
         for position, event in enumerate(events):
             if isinstance(event, TextDelta):
@@ -90,10 +119,6 @@ class Observers:
                 if usage != self._usage:
                     self._usage = usage
                     self._tell("on_usage", self._on_usage, usage)
-
-    def done(self, response: Response) -> None:
-        """Tell the complete response."""
-        self._tell("on_done", self._on_done, response)
 
     def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
         if observer is None:

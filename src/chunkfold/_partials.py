@@ -11,6 +11,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
@@ -25,8 +26,8 @@ __all__ = ["Field", "Partial", "Shape", "candidates", "chosen", "class_of", "is_
 class Field(NamedTuple):
     """A field of a type."""
 
-    keys: tuple[str, ...]
-    """The keys under which JSON may have it; the first one that is there counts."""
+    paths: tuple[Path, ...]
+    """Where JSON may have it, mostly under one key; the first place where something is counts."""
     hint: Any
 
 
@@ -38,6 +39,11 @@ class Shape(NamedTuple):
     fields: dict[str, Field]
     tags: dict[str, tuple[Any, ...]]
     """Keys that tell this type from others, with the values that they then have."""
+
+    @property
+    def is_root(self) -> bool:
+        """True for a pydantic model that is its `root`, and no object with fields."""
+        return bool(getattr(self.cls, "__pydantic_root_model__", False))
 
 
 _SHAPES: dict[Any, Shape] = {}
@@ -61,8 +67,12 @@ def shape_of(hint: Any) -> Shape:
 
 def _shape(hint: Any) -> Shape:
     cls = class_of(hint)
-    fields = _pydantic_fields(cls) if is_pydantic(cls) else _plain_fields(cls, _meanings(hint))
-    tags = {field.keys[0]: values for field in fields.values() if (values := _literal_values(field.hint))}
+    fields = _pydantic_fields(cls) if is_pydantic(cls) else _plain_fields(hint)
+    tags: dict[str, tuple[Any, ...]] = {}
+    for field in fields.values():
+        match field.paths[0]:
+            case (str(key),) if values := _literal_values(field.hint):
+                tags[key] = values
     if issubclass(cls, msgspec.Struct):
         config = cls.__struct_config__
         if config.tag is not None and config.tag_field is not None:
@@ -102,26 +112,50 @@ def _has_fields(hint: Any) -> bool:
     )
 
 
-def _plain_fields(cls: Any, meanings: dict[Any, Any]) -> dict[str, Field]:
-    hints = {name: _meant(hint, meanings) for name, hint in typing.get_type_hints(cls, include_extras=True).items()}
+def _plain_fields(hint: Any) -> dict[str, Field]:
+    cls, hints = class_of(hint), _hints(hint)
     if issubclass(cls, msgspec.Struct):
         keys = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
-        return {name: Field((key,), hints[name]) for name, key in keys}
-    return {field.name: Field((field.name,), hints[field.name]) for field in dataclasses.fields(cls) if field.init}
+        return {name: Field(((key,),), hints[name]) for name, key in keys}
+    return {field.name: Field(((field.name,),), hints[field.name]) for field in dataclasses.fields(cls) if field.init}
+
+
+@lru_cache(maxsize=1024)
+def _hints(hint: Any) -> dict[str, Any]:
+    """The types of the fields of a class, in terms of what the type variables stand for, in its bases too."""
+    cls, meanings = class_of(hint), _meanings(hint)
+    said = typing.get_type_hints(cls, include_extras=True)
+    hints = {name: _meant(one, meanings) for name, one in said.items()}
+    for base in reversed(cls.__dict__.get("__orig_bases__", cls.__bases__)):
+        # `TypedDict` and `NamedTuple` are written as bases, and are no classes.
+        is_class = isinstance(class_of(base), type)
+        of_base = typing.get_type_hints(class_of(base), include_extras=True) if is_class else {}
+        inherited = _hints(_meant(base, meanings)) if of_base else {}
+        hints |= {name: one for name, one in inherited.items() if said[name] == of_base[name]}
+    return hints
 
 
 def _pydantic_fields(cls: Any) -> dict[str, Field]:
     fields = getattr(cls, "__pydantic_fields__", None) or cls.model_fields
     config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", {})
     by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    is_root = getattr(cls, "__pydantic_root_model__", False)
     out = {}
     for name, field in fields.items():
-        alias = field.validation_alias or field.alias
-        keys = [alias] if isinstance(alias, str) else [key for key in getattr(alias, "choices", ()) if type(key) is str]
-        if not keys or by_name:
-            keys.append(name)
-        out[name] = Field(tuple(keys), field.annotation)
+        paths = _alias_paths(field.validation_alias or field.alias)
+        if not paths or by_name:
+            paths.append(() if is_root else (name,))
+        out[name] = Field(tuple(paths), field.annotation)
     return out
+
+
+def _alias_paths(alias: Any) -> list[Path]:
+    """The places that an alias of pydantic names: a key, a path, or a choice of these."""
+    if alias is None or isinstance(alias, str):
+        return [(alias,)] if alias is not None else []
+    if hasattr(alias, "path"):
+        return [tuple(alias.path)]
+    return [path for choice in getattr(alias, "choices", ()) for path in _alias_paths(choice)]
 
 
 # Types
@@ -183,6 +217,9 @@ def _item_hint(hint: Any, place: int) -> Any:
     hints = []
     for member in members(hint):
         origin, args = typing.get_origin(member), typing.get_args(member)
+        if (named := _hints_in_row(member)) is not None:
+            hints += named[place : place + 1]
+            continue
         if (
             not isinstance(origin, type)
             or not issubclass(origin, Collection)
@@ -198,13 +235,27 @@ def _item_hint(hint: Any, place: int) -> Any:
     return typing.Union[tuple(hints)] if hints else Any  # noqa: UP007 - of a number that is not known here
 
 
-def _value_hint(hint: Any) -> Any:
-    """The type of a value of a mapping of that type."""
+def _hints_in_row(hint: Any) -> list[Any] | None:
+    """The types of the fields of what has fields, but stands in JSON as a list; `None` for all else."""
+    cls = class_of(hint)
+    names = getattr(cls, "_fields", None) if isinstance(cls, type) and issubclass(cls, tuple) else None
+    if isinstance(cls, type) and issubclass(cls, msgspec.Struct):
+        names = cls.__struct_fields__
+    if names is None:
+        return None
+    hints = _hints(hint)
+    return [hints.get(name, Any) for name in names]
+
+
+def _value_hint(hint: Any, key: str) -> Any:
+    """The type of the value under a key of a mapping of that type."""
     hints = []
     for member in members(hint):
         origin, args = typing.get_origin(member), typing.get_args(member)
         if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
             hints.append(args[1])
+        elif hasattr(class_of(member), "__required_keys__"):  # a TypedDict
+            hints.append(_hints(member).get(key, Any))
     return typing.Union[tuple(hints)] if hints else Any  # noqa: UP007 - of a number that is not known here
 
 
@@ -213,16 +264,38 @@ def _value_hint(hint: Any) -> Any:
 
 def _view(hint: Any, value: Any, growing: Path | None) -> Any:
     """*value* as it may be looked at. *growing* is where, inside it, a string is not complete."""
+    root = _root_shape(hint, value)
+    if root is not None:
+        return Partial(root, value, growing)
     if isinstance(value, dict):
         shape = chosen(candidates(hint), value, growing)
-        return (
-            Partial(shape, value, growing) if shape is not None else PartialMapping(_value_hint(hint), value, growing)
-        )
+        return Partial(shape, value, growing) if shape is not None else PartialMapping(hint, value, growing)
     return PartialList(hint, value, growing) if isinstance(value, list) else value
 
 
-def _inside(growing: Path | None, step: str | int) -> Path | None:
-    return growing[1:] if growing and growing[0] == step else None
+def _root_shape(hint: Any, value: Any) -> Shape | None:
+    """The shape of the model that *value* is the root of, if it can be nothing else."""
+    types = [member for member in members(hint) if member is not type(None)]
+    if value is None or len(types) != 1 or not is_pydantic(types[0]):
+        return None
+    shape = shape_of(types[0])
+    return shape if shape.is_root else None
+
+
+def _inside(growing: Path | None, steps: Path) -> Path | None:
+    return growing[len(steps) :] if growing is not None and growing[: len(steps)] == steps else None
+
+
+def _at(value: Any, path: Path) -> Any:
+    """What stands at *path* in *value*; `UNSET` if there is nothing."""
+    for step in path:
+        if not isinstance(value, dict if isinstance(step, str) else list):
+            return UNSET
+        try:
+            value = value[step]  # type: ignore[index]
+        except (KeyError, IndexError):
+            return UNSET
+    return value
 
 
 class Partial:
@@ -230,7 +303,7 @@ class Partial:
 
     __slots__ = ("__growing", "__shape", "__value")
 
-    def __init__(self, shape: Shape, value: dict[str, Any], growing: Path | None) -> None:
+    def __init__(self, shape: Shape, value: Any, growing: Path | None) -> None:
         object.__setattr__(self, "_Partial__shape", shape)
         object.__setattr__(self, "_Partial__value", value)
         object.__setattr__(self, "_Partial__growing", growing)
@@ -239,9 +312,10 @@ class Partial:
         field = self.__shape.fields.get(name)
         if field is None:
             raise AttributeError(f"{self.__shape.cls.__name__} has no field {name!r}")
-        for key in field.keys:
-            if key in self.__value:
-                return _view(field.hint, self.__value[key], _inside(self.__growing, key))
+        for path in field.paths:
+            value = _at(self.__value, path)
+            if value is not UNSET:
+                return _view(field.hint, value, _inside(self.__growing, path))
         return UNSET
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -261,7 +335,8 @@ class Partial:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        there = [name for name, field in self.__shape.fields.items() if any(key in self.__value for key in field.keys)]
+        fields = self.__shape.fields.items()
+        there = [name for name, field in fields if any(_at(self.__value, path) is not UNSET for path in field.paths)]
         return f"<partial {self.__shape.cls.__name__}: {', '.join(there) or 'nothing yet'}>"
 
 
@@ -282,7 +357,7 @@ class PartialList(Sequence[Any]):
         places = range(len(self._value))[place]
         if isinstance(places, range):
             return [self[single] for single in places]
-        return _view(_item_hint(self._hint, places), self._value[places], _inside(self._growing, places))
+        return _view(_item_hint(self._hint, places), self._value[places], _inside(self._growing, (places,)))
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, (list, tuple, PartialList)) else NotImplemented
@@ -310,7 +385,7 @@ class PartialMapping(Mapping[str, Any]):
         return iter(self._value)
 
     def __getitem__(self, key: str) -> Any:
-        return _view(self._hint, self._value[key], _inside(self._growing, key))
+        return _view(_value_hint(self._hint, key), self._value[key], _inside(self._growing, (key,)))
 
     def __repr__(self) -> str:
         return f"<partial object: {', '.join(self) or 'nothing yet'}>"

@@ -224,6 +224,7 @@ _VENDORS = {
     "qwen": _Way("partial", note="only with thinking switched off"),
     "vllm": _Way(body={"continue_final_message": True, "add_generation_prompt": False}),
     "sglang": _Way(body={"continue_final_message": True}),
+    "groq": _Way(),
     "lmdeploy": _Way(),
     "llamacpp": _Way(note="only with thinking switched off"),
     "ollama": _Way(note="as the template of the model has it"),

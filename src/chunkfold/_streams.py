@@ -134,6 +134,9 @@ class _Events:
 
     def _fail(self, body: bytes) -> None:
         """The server answered with an error instead of a stream."""
+        if self._timer is not None and body:
+            self._timer.read()
+            self._timer.bytes_came()
         self._finish(error_of(self._opened, body))
 
     def _take(self) -> Event | None:

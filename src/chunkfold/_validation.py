@@ -1,8 +1,8 @@
 """
 The whole answer as a value of a type.
 
-msgspec validates structs and dataclasses from the exact text, pydantic its own models. What msgspec cannot take, a
-union of dataclasses, is resolved here by the fields that are literals.
+msgspec validates structs and dataclasses from the exact text, pydantic its own models. What msgspec cannot take in a
+dataclass, a union of dataclasses above all, is resolved here by the fields that are literals, or by trying.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from chunkfold._partials import Shape, candidates, chosen, class_of, is_pydantic
 if TYPE_CHECKING:
     from chunkfold.partial_json import Path
 
-__all__ = ["Invalid", "validated"]
+__all__ = ["Invalid", "check_type", "validated"]
 
 T = TypeVar("T")
 
 # The end of msgspec's messages: "... - at `$.days[1].high`". "[...]" stands for a key that it does not tell.
 _PLACE = re.compile(r"(?s)(.*?)(?: - at `\$?(.*)`)?")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-_MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `([^`]+)`")
 
 
 class Invalid(ValueError):
@@ -54,12 +54,30 @@ def validated(cls: type[T], text: str, value: Any) -> T:
         raise Invalid((), "it nests too deep") from error
 
 
-def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
+def check_type(cls: Any) -> None:
+    """
+    See to it that there can be values of that type.
+
+    Raises:
+        TypeError: If msgspec takes it no more than we do.
+    """
+    if not is_pydantic(cls):
+        _decoder(cls)
+
+
+def _decoder(cls: Any) -> msgspec.json.Decoder[Any] | None:
+    """What decodes a struct or a dataclass; `None` for a dataclass that msgspec does not take."""
     try:
-        decoder = msgspec.json.Decoder(cls, dec_hook=_hook)
+        return msgspec.json.Decoder(cls, dec_hook=_hook)
     except TypeError:
         if not dataclasses.is_dataclass(class_of(cls)):
             raise
+        return None
+
+
+def _by_msgspec(cls: Any, text: str, value: Any) -> Any:
+    decoder = _decoder(cls)
+    if decoder is None:
         return _Conversion().converted(cls, value, ())
     try:
         return decoder.decode(text)
@@ -82,8 +100,8 @@ def _invalid(error: Exception, path: Path = ()) -> Invalid:
     steps = [int(number) if number.isdigit() else key or number for key, number in _STEP.findall(place)]
     if isinstance(error.__cause__, Invalid):  # of the hook
         return Invalid((*path, *steps, *error.__cause__.path), error.__cause__.reason)
-    missing = _MISSING.search(reason)
-    return Invalid((*path, *steps, *([missing[1]] if missing is not None else [])), reason)
+    field = _FIELD.search(reason)
+    return Invalid((*path, *steps, *([field[1]] if field is not None else [])), reason)
 
 
 def _by_pydantic(cls: Any, text: str, value: Any) -> Any:
@@ -225,11 +243,15 @@ def _first_that_fits(readings: list[Callable[[], Any]]) -> Any:
 
 def _plain(hint: Any, value: Any, path: Path) -> Any:
     """What is neither a dataclass nor a collection that may hold one is left to msgspec."""
-    simple = [member for member in members(hint, bare=False) if _is_simple(*members(member))]
+    simple = [member for member in members(hint, bare=False) if _is_simple(*members(member)) and _is_taken(member)]
     if not simple:
         names = " | ".join(getattr(member, "__name__", str(member)) for member in members(hint))
         raise Invalid(path, f"Expected `{names}`, got `{_kind(value)}`")
-    return _leaf(typing.Union[tuple(simple)], value, path)  # noqa: UP007 - of a number that is not known here
+    union: Any = typing.Union[tuple(simple)]  # noqa: UP007 - of a number that is not known here
+    if _is_taken(union):
+        return _leaf(union, value, path)
+    # msgspec refuses several types that are text in JSON.
+    return _first_that_fits([partial(_leaf, member, value, path) for member in simple])
 
 
 def _is_simple(hint: Any) -> bool:
@@ -259,6 +281,8 @@ def _leaf(hint: Any, value: Any, path: Path) -> Any:
         return msgspec.convert(value, hint, str_keys=True, dec_hook=_hook)
     except msgspec.ValidationError as error:
         raise _invalid(error, path) from error
+    except UnicodeError as error:
+        raise Invalid(path, "half a character where no text may stand") from error
 
 
 def _kind(value: Any) -> str:

@@ -129,6 +129,11 @@ class StreamAccumulator:
         return self._builder.policy.usage not in ("latest", "replace")
 
     @property
+    def drops_late_deltas(self) -> bool:
+        """True if the policy drops what comes to a part that has ended."""
+        return self._builder.policy.late_deltas == "drop"
+
+    @property
     def usage(self) -> Usage | None:
         """The usage so far, as the policy has it."""
         return self._builder.usage

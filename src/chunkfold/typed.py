@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from chunkfold._partials import Partial, shape_of
 from chunkfold._streams import AsyncStream, Stream
-from chunkfold._validation import Invalid, validated
+from chunkfold._validation import Invalid, check_type, validated
 from chunkfold.errors import OutputInvalid
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def prepare(folder: Folder, output_type: type[Any]) -> None:
     Have *folder* read answer text that is JSON.
 
     Raises:
-        TypeError: If *output_type* is nothing that a view can be made of.
+        TypeError: If *output_type* is nothing that a view can be made of, or that msgspec can make.
     """
     shape_of(output_type)
+    check_type(output_type)
     folder.read_documents()
 
 
@@ -58,7 +59,8 @@ class _Typed(Generic[T]):
         value, growing = UNSET, None
         if document is not None:
             value, growing = document.reader.value, document.reader.open_string
-        return Partial(shape_of(self._type), value if isinstance(value, dict) else {}, growing)
+        shape = shape_of(self._type)
+        return Partial(shape, value if shape.is_root or isinstance(value, dict) else {}, growing)
 
     def output(self) -> T:
         """
@@ -80,7 +82,7 @@ class _Typed(Generic[T]):
         document = self._folder.document(0)
         if document is None:
             raise Invalid((), "there is no answer text")
-        if document.reader.error is not None:
+        if not document.reader.is_complete:
             raise Invalid((), f"the answer text is not JSON: {document.reader.error}")
         return validated(self._type, self._folder.text_of(0, document.indices), document.reader.value)
 

@@ -306,6 +306,24 @@ def test_arguments_that_come_after_their_end_are_read_on(late_deltas, told):
     assert [(event.path[0], event.value) for event in done] == told
 
 
+@pytest.mark.parametrize(("late_deltas", "value"), [("keep", {"a": "xy"}), ("drop", {"a": "x"})])
+def test_text_that_comes_after_its_end_is_read_unless_it_is_dropped(late_deltas, value):
+    def block(kind, **more):
+        return {"type": f"content_block_{kind}", "index": 0, **more}
+
+    def piece(text):
+        return block("delta", delta={"type": "text_delta", "text": text})
+
+    folder = Folder("anthropic-messages", live_text=True, policy=Policy(late_deltas=late_deltas))
+    events = folder.feed(block("start", content_block={"type": "text", "text": ""}))
+    for payload in (piece('{"a": "x'), block("stop"), piece("y"), piece('"}')):
+        events += folder.feed(payload)
+    document = folder.document(0).reader
+    assert document.value == value
+    assert document.is_complete == (late_deltas == "keep")
+    assert document.offset == len(folder.snapshot().text)
+
+
 def test_every_choice_is_read_by_itself():
     pieces = [chat({"content": '{"a":'}), *[b"data: %s\n\n" % json.dumps(x).encode() for x in second_choice()]]
     events, _ = told([*pieces, chat({"content": '"zero"}'})], live_text=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import pickle
 
@@ -124,6 +125,21 @@ def test_a_stream_of_nothing():
     assert timing.first_output is None
     assert timing.outputs == 0
     assert timing.lines() == ["first event 0 ms · total 0 ms", "0 outputs"]
+
+
+def test_the_body_of_an_error_has_a_first_byte():
+    class Refusal(io.BytesIO):
+        status, headers = 529, {}
+
+        def read1(self, size=-1):
+            clock.now = 102.0
+            return super().read1(size)
+
+    clock = Clock()
+    with stream(Refusal(b'{"error": {"message": "Overloaded"}}'), clock=clock) as events:
+        list(events)
+        assert events.response().error.status == 529
+        assert events.timing() == Timing(first_byte=2.0, first_event=2.0, total=2.0)
 
 
 def test_parts_that_were_taken_back_are_not_told():

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import subprocess
-import sys
-from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple, Optional, TypedDict, TypeVar
 
 import msgspec
 import pytest
 
-from chunkfold import UNSET, Limits, OutputInvalid, astream, stream
+from chunkfold import UNSET, LimitExceeded, Limits, OutputInvalid, astream, stream
 from chunkfold.events import TextDelta, TextPathDelta
 from chunkfold.typed import AsyncTypedStream, TypedStream
+from tests.live.answers import chat, output_of, partial_after, pieces_of
 
 pydantic = pytest.importorskip("pydantic")
 
@@ -123,31 +122,6 @@ WHOLE = {
     "tags": {"old": ["a", "b"]},
     "floors": 12,
 }
-
-
-def chat(text):
-    choice = {"index": 0, "delta": {"content": text}}
-    return b"data: %s\n\n" % json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
-
-
-def pieces_of(text, size=1):
-    return [chat(text[at : at + size]) for at in range(0, len(text), size)]
-
-
-def partial_after(text, output_type):
-    """The partial value when that much of the answer has come."""
-    events = stream(pieces_of(text), output_type=output_type)
-    for _ in text:
-        while not isinstance(next(events), TextDelta):
-            pass
-    return events.partial()
-
-
-def output_of(text, output_type):
-    with stream(pieces_of(text, 7), output_type=output_type) as events:
-        for _ in events:
-            pass
-        return events.output()
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -301,10 +275,41 @@ def test_output_before_the_end_is_wrong_use():
             events.output()
 
 
+@pytest.mark.parametrize("answer", ['{"name": "Ad', '{"name": "Ada"}'])
+def test_an_answer_that_a_limit_cuts_is_no_whole_one(answer):
+    """Half a name is a name too, where nobody looks whether its object was closed."""
+    pieces = [chat(answer), b"data: " + b"x" * 1000]
+    for cls in (StructOwner, DataOwner, ModelOwner):
+        with stream(pieces, output_type=cls, limits=Limits(stream_bytes=500)) as events:
+            with pytest.raises(LimitExceeded):
+                list(events)
+            assert events.response().text == answer
+            if answer.endswith("}"):
+                assert events.output() == cls(name="Ada")
+                continue
+            with pytest.raises(OutputInvalid, match="ends too early"):
+                events.output()
+
+
 @pytest.mark.parametrize("wrong", [dict, int, list[int], "Home", 5])
 def test_an_output_type_without_fields_is_wrong_use(wrong):
     with pytest.raises(TypeError, match="output_type must be"):
         stream(b"", output_type=wrong)
+
+
+class StructOfEither(msgspec.Struct):
+    """msgspec wants tags."""
+
+    pet: StructOwner | StructNoTag
+
+
+class StructNoTag(msgspec.Struct):
+    name: str
+
+
+def test_a_type_that_cannot_be_made_is_wrong_use_before_anything_comes():
+    with pytest.raises(TypeError, match="must be tagged"):
+        stream(b"", output_type=StructOfEither)
 
 
 def test_the_asynchronous_twin():
@@ -385,6 +390,108 @@ def test_a_view_knows_what_the_variables_of_a_generic_type_stand_for(box):
     assert caught.value.path[0] == "inside"
 
 
+class StructOwnerBox(StructBox[StructOwner]):
+    label: str = ""
+
+
+@dataclasses.dataclass
+class DataOwnerBox(DataBox[StructOwner]):
+    label: str = ""
+
+
+class DataOwnerBoxAgain(DataOwnerBox):
+    """Without any variable of its own."""
+
+
+@dataclasses.dataclass
+class DataPairBox(DataBox[list[T]], Generic[T]):
+    """The same variable stands for something else in the base."""
+
+    last: T | None = None
+
+
+class ModelOwnerBox(ModelBox[ModelOwner]):
+    label: str = ""
+
+
+@pytest.mark.parametrize("box", [StructOwnerBox, DataOwnerBox, DataOwnerBoxAgain, ModelOwnerBox])
+def test_a_view_knows_what_the_variables_of_a_base_stand_for(box):
+    assert partial_after('{"inside": {"name": "A', box).inside.name == "A"
+    assert partial_after('{"more": [{"name": "A', box).more[0].name == "A"
+    assert output_of('{"inside": {"name": "Ada"}}', box).inside.name == "Ada"
+
+
+def test_a_variable_is_that_of_its_class():
+    box = DataPairBox[StructOwner]
+    assert partial_after('{"inside": [{"name": "A', box).inside[0].name == "A"
+    assert partial_after('{"more": [[{"name": "A', box).more[0][0].name == "A"
+    assert partial_after('{"last": {"name": "A', box).last.name == "A"
+
+
+# Types of which JSON has no object with such fields
+
+
+class ModelOwners(pydantic.RootModel[list[ModelOwner]]):
+    pass
+
+
+class ModelByName(pydantic.RootModel[dict[str, ModelOwner]]):
+    pass
+
+
+class ModelNote(pydantic.RootModel[str]):
+    pass
+
+
+class ModelOfRoots(pydantic.BaseModel):
+    owners: ModelOwners
+    by_name: ModelByName | None = None
+    note: ModelNote = ModelNote("")
+
+
+def test_a_root_model_is_its_root():
+    assert partial_after("[", ModelOwners).root == []
+    assert partial_after('[{"name": "A', ModelOwners).root[0].name == "A"
+    assert partial_after('{"a": {"name": "A', ModelByName).root["a"].name == "A"
+    assert partial_after('"A', ModelNote).root == "A"
+    assert partial_after(" ", ModelNote).root is UNSET
+    assert partial_after('{"owners": [{"name": "A', ModelOfRoots).owners.root[0].name == "A"
+    assert partial_after('{"by_name": {"a": {"name": "A', ModelOfRoots).by_name.root["a"].name == "A"
+    assert partial_after('{"by_name": null,', ModelOfRoots).by_name is None
+    assert partial_after('{"note": "A', ModelOfRoots).note.root == "A"
+    assert repr(partial_after("[", ModelOwners)) == "<partial ModelOwners: root>"
+    assert output_of('[{"name": "Ada"}]', ModelOwners).root == [ModelOwner(name="Ada")]
+
+
+class ByKey(TypedDict):
+    owner: StructOwner
+
+
+class InRow(NamedTuple):
+    count: int
+    owner: StructOwner
+
+
+class StructInRow(msgspec.Struct, array_like=True):
+    count: int
+    owner: StructOwner
+
+
+class StructOfThem(msgspec.Struct):
+    by_key: ByKey | None = None
+    in_row: InRow | None = None
+    struct_in_row: StructInRow | None = None
+
+
+def test_fields_are_found_in_typed_dicts_and_rows():
+    assert partial_after('{"by_key": {"owner": {"name": "A', StructOfThem).by_key["owner"].name == "A"
+    assert partial_after('{"by_key": {"other": {"name": "A', StructOfThem).by_key["other"] == {"name": "A"}
+    assert partial_after('{"in_row": [1, {"name": "A', StructOfThem).in_row[1].name == "A"
+    assert partial_after('{"struct_in_row": [1, {"name": "A', StructOfThem).struct_in_row[1].name == "A"
+    assert partial_after('{"in_row": [1, {"name": "A"}, {}', StructOfThem).in_row[2] == {}
+    assert output_of('{"in_row": [1, {"name": "A"}]}', StructOfThem).in_row == InRow(1, StructOwner("A"))
+
+
 # Names under which JSON has the fields
 
 
@@ -412,218 +519,35 @@ def test_several_names_of_a_field():
     assert partial_after('{"first_name": "A', Chosen).first_name == "A"
 
 
-# Other unions
+class StructClosed(msgspec.Struct, forbid_unknown_fields=True):
+    name: str = ""
+    inner: StructClosed | None = None
 
 
-@dataclasses.dataclass
-class Circle:
-    radius: float
+class ModelClosed(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")
+    name: str = ""
+    inner: ModelClosed | None = None
 
 
-@dataclasses.dataclass
-class Square:
-    side: float
-
-    def __post_init__(self):
-        if self.side < 0:
-            raise ValueError("a side cannot be negative")
-
-
-@dataclasses.dataclass
-class Drawing:
-    shape: Circle | Square
-    other: int | str | Circle | None = None
-    both: tuple[Circle, ...] | None = None
-    by_name: dict[str, Circle | Square] | None = None
+@pytest.mark.parametrize("cls", [StructClosed, ModelClosed])
+def test_a_field_too_many_is_where_it_should_not_be(cls):
+    for text, path in [('{"nick": "A"}', ("nick",)), ('{"inner": {"nick": "A"}}', ("inner", "nick"))]:
+        with pytest.raises(OutputInvalid) as caught:
+            output_of(text, cls)
+        assert caught.value.path == path
 
 
-def test_a_union_without_tags_stays_a_mapping_and_becomes_the_first_that_fits():
-    assert partial_after('{"shape": {"side": 2}', Drawing).shape == {"side": 2}
-    text = '{"shape": {"side": 2}, "other": {"radius": 1}, "both": [{"radius": 3}], "by_name": {"a": {"side": 4}}}'
-    assert output_of(text, Drawing) == Drawing(Square(2), Circle(1), (Circle(3),), {"a": Square(4)})
-
-
-def test_a_union_with_one_object_needs_no_tag():
-    assert partial_after('{"other": {"radius": 1}', Drawing).other.radius == 1
-    assert partial_after('{"other": "x', Drawing).other == "x"
-    assert output_of('{"shape": {"radius": 1}, "other": 5}', Drawing).other == 5
-
-
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ('{"shape": {"side": -1}}', ("shape",)),
-        ('{"shape": 5}', ("shape",)),
-        ('{"shape": {"radius": 1}, "other": [1]}', ("other",)),
-        ('{"shape": {"radius": 1}, "both": [{"radius": 1}, {"radius": "x"}]}', ("both", 1, "radius")),
-        ('{"shape": {"radius": 1}, "by_name": {"a": {}}}', ("by_name", "a", "radius")),
-    ],
-)
-def test_where_dataclasses_with_unions_are_invalid(text, path):
-    with pytest.raises(OutputInvalid) as caught:
-        output_of(text, Drawing)
-    # A union without tags is told as the first of its types.
-    assert caught.value.path[: len(path)] == path or caught.value.path[:-1] == path
-
-
-@dataclasses.dataclass
-class Shapes:
-    """What msgspec takes stands beside what it does not."""
-
-    shape: Circle | Square
-    by_number: dict[int, str] = dataclasses.field(default_factory=dict)
-    numbered: dict[int, Circle | Square] = dataclasses.field(default_factory=dict)
-    point: tuple[int, str] = (0, "")
-    pair: tuple[Circle | Square, int] | None = None
-    several: list[Circle | Square] | list[int] | None = None
-    size: Annotated[int, msgspec.Meta(ge=0)] = 0
-    size_or_shape: Annotated[int, msgspec.Meta(ge=0)] | Circle | Square = 0
-    words: frozenset[str] = frozenset()
-
-
-@pytest.mark.parametrize(
-    ("more", "field", "value"),
-    [
-        ('"by_number": {"1": "x"}', "by_number", {1: "x"}),
-        ('"numbered": {"1": {"side": 2}, "2": {"radius": 3}}', "numbered", {1: Square(2), 2: Circle(3)}),
-        ('"point": [1, "x"]', "point", (1, "x")),
-        ('"pair": [{"side": 2}, 3]', "pair", (Square(2), 3)),
-        ('"several": [{"side": 2}]', "several", [Square(2)]),
-        ('"several": [2]', "several", [2]),
-        ('"size": 1', "size", 1),
-        ('"size_or_shape": 1', "size_or_shape", 1),
-        ('"words": ["a", "a"]', "words", frozenset({"a"})),
-    ],
-)
-def test_beside_a_union_of_dataclasses_the_other_types_are_what_they_say(more, field, value):
-    made = output_of(f'{{"shape": {{"side": 1}}, {more}}}', Shapes)
-    assert getattr(made, field) == value
-    assert type(getattr(made, field)) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("more", "path"),
-    [
-        ('"by_number": {"a": "x"}', ("by_number",)),
-        ('"numbered": {"a": {"side": 2}}', ("numbered",)),
-        ('"point": [1, 2]', ("point", 1)),
-        ('"point": [1]', ("point",)),
-        ('"pair": [{"side": 2}]', ("pair",)),
-        ('"pair": [{"side": 2}, "x"]', ("pair", 1)),
-        ('"size": -1', ("size",)),
-        ('"size_or_shape": -1', ("size_or_shape",)),
-    ],
-)
-def test_beside_a_union_of_dataclasses_the_other_types_are_checked(more, path):
-    with pytest.raises(OutputInvalid) as caught:
-        output_of(f'{{"shape": {{"side": 1}}, {more}}}', Shapes)
-    assert caught.value.path == path
-
-
-@dataclasses.dataclass
-class DataWithModel:
-    owner: ModelOwner
-    others: list[ModelOwner] = dataclasses.field(default_factory=list)
-
-
-class StructWithModel(msgspec.Struct):
-    owner: ModelOwner
-    others: list[ModelOwner] = []
-
-
-@pytest.mark.parametrize("cls", [DataWithModel, StructWithModel])
-def test_models_may_stand_in_other_types(cls):
-    assert partial_after('{"owner": {"name": "A', cls).owner.name == "A"
-    made = output_of('{"owner": {"name": "Ada"}, "others": [{"name": "Bob"}]}', cls)
-    assert (made.owner, made.others) == (ModelOwner(name="Ada"), [ModelOwner(name="Bob")])
-    with pytest.raises(OutputInvalid) as caught:
-        output_of('{"owner": {"name": "Ada"}, "others": [{"name": "Bob"}, {"name": 5}]}', cls)
-    assert caught.value.path == ("others", 1, "name")
-
-
-class Anything(msgspec.Struct):
-    value: Any
-    when: Annotated[str, "said about it"] = ""
-
-
-@dataclasses.dataclass
-class Plus:
-    left: Plus | Times | int
-    right: int = 0
-
-
-@dataclasses.dataclass
-class Times:
-    left: Plus | Times | int
-    right: str = ""
-
-
-@pytest.mark.parametrize("innermost", ['"x"', "1"])
-def test_types_that_nest_in_themselves_are_tried_once_for_each_object(innermost):
-    """Without a tag each object may be of both types: the work would double with each of the 60."""
-    text = '{"right": "x", "left": ' * 60 + innermost + "}" * 60
-    if innermost == "1":
-        made = output_of(text, Times)
-        assert isinstance(made.left.left, Times)
-    else:
-        with pytest.raises(OutputInvalid):
-            output_of(text, Times)
-
-
-@dataclasses.dataclass
-class Left:
-    kind: Literal["left"]
-    next: Left | Right | None = None
-
-
-@dataclasses.dataclass
-class Right:
-    kind: Literal["right"]
-    next: Left | Right | None = None
-
-
-class Link(msgspec.Struct):
-    next: Link | None = None
-
-
-@pytest.mark.parametrize(
-    ("cls", "opening"), [(Left, '{"kind": "left", "next": '), (Link, '{"next": '), (Anything, '{"value": ')]
-)
-def test_an_answer_that_nests_too_deep_is_invalid(cls, opening):
-    text = opening * 50_000 + "null" + "}" * 50_000
-    with stream([chat(text)], output_type=cls, limits=Limits(json_depth=None)) as events:
-        list(events)
-        with pytest.raises(OutputInvalid, match="too deep"):
-            events.output()
-
-
-def test_what_has_no_type_can_be_looked_at_all_the_same():
-    view = partial_after('{"value": {"a": [{"b": "c', Anything).value
-    assert view == {"a": [{"b": "c"}]}
-    assert view["a"][0]["b"] == "c"
-    assert repr(view) == "<partial object: a>"
-    assert repr(view["a"]) == "<partial list of 1>"
-
-
-class Named(msgspec.Struct):
-    name: str
-    by_number: dict[int, bytes] = {}
-
-
-def test_half_a_character_is_json_too():
-    made = output_of('{"name": "\\ud83d"}', StructOwner)
-    assert made.name == "\ud83d"
-    assert output_of('{"name": "\\ud83d", "by_number": {"1": "aGk="}}', Named) == Named("\ud83d", {1: b"hi"})
-
-
-def test_pydantic_is_imported_only_by_who_uses_it():
-    code = (
-        "import sys, msgspec, chunkfold\n"
-        "class T(msgspec.Struct):\n    a: int\n"
-        'body = b\'data: {"choices":[{"index":0,"delta":{"content":"{}"}}]}\\n\\n\'\n'
-        "with chunkfold.stream(body.replace(b'{}', b'{\\\\\"a\\\\\":1}'), output_type=T) as events:\n"
-        "    list(events)\n"
-        "    assert events.output() == T(1)\n"
-        "assert 'pydantic' not in sys.modules\n"
+class Reached(pydantic.BaseModel):
+    first: str = pydantic.Field(validation_alias=pydantic.AliasPath("names", 0))
+    owner: ModelOwner = pydantic.Field(
+        validation_alias=pydantic.AliasChoices("owner", pydantic.AliasPath("who", "owner"))
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_paths_to_a_field():
+    assert partial_after('{"names": ["A', Reached).first == "A"
+    assert partial_after('{"names": [', Reached).first is UNSET
+    assert partial_after('{"names": "A', Reached).first is UNSET
+    assert partial_after('{"who": {"owner": {"name": "A', Reached).owner.name == "A"
+    assert partial_after('{"owner": {"name": "A', Reached).owner.name == "A"

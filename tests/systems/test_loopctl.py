@@ -206,6 +206,20 @@ def test_l6_a_call_that_cannot_be_read_is_an_error_at_its_close_and_stays():
     assert calls(response) == [("a", "f", "<invalid>")]
 
 
+def test_l6_code_that_the_server_runs_is_no_call_of_the_client():
+    """Gemini's code execution: its arguments are for its own tool, and need not be JSON."""
+    made = [
+        PartStart(0, 0, "server_tool_call", None, "code_execution"),
+        ToolArgumentsDelta(0, 0, "print(6 * 7)"),
+        PartStop(0, 0),
+        MessageStop("clean"),
+    ]
+    accumulator = LoopctlAccumulator()
+    closed = [part for event in made if (part := accumulator.process(event)) is not None]
+    assert [part.raw_arguments for part in closed] == ["print(6 * 7)"]
+    assert accumulator.build().parts == tuple(closed)
+
+
 def test_parts_are_handed_out_at_their_close():
     accumulator = LoopctlAccumulator()
     script = [

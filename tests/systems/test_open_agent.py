@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from chunkfold import PolicyError, TextPart, ToolCall, presets
-from chunkfold.events import ErrorEvent, MessageReset, MessageStop, PartStart, PartStop, TextDelta
+from chunkfold import PolicyError, ReasoningPart, TextPart, ToolCall, presets
+from chunkfold.events import (
+    ErrorEvent,
+    MessageReset,
+    MessageStop,
+    PartReplace,
+    PartStart,
+    PartStop,
+    ReasoningDelta,
+    TextDelta,
+)
 from chunkfold.response import StreamError
 from chunkfold.views.open_agent import Failure, Finish, OpenAgentStream, Reasoning, coalesce_text_blocks
 from tests.systems.notation import (
@@ -386,6 +395,42 @@ def test_a_step_that_is_taken_back_leaves_the_step_before_it():
     step = [PartStart(0, 1, "text"), TextDelta(0, 1, "three")]
     made = [*events(T("one "), K("hm"), F("stop"), ended=None), MessageReset(1, "step"), *step, *events(F("stop"))]
     assert run(made) == (["one ", "three"], [Finish("stop")])
+
+
+@pytest.mark.parametrize("per_fragment", [False, True])
+def test_text_that_only_the_whole_has_is_handed_out(per_fragment):
+    """A proxy that loses the last delta: the text is stated whole at its end."""
+    deltas = [*events(K("h"), T("Hel"), ended=None, close=False)]
+    whole = [PartReplace(0, 0, ReasoningPart("hm")), PartReplace(0, 1, TextPart("Hello")), *events(F("stop"))]
+    processed, _ = run([*deltas, *whole], per_fragment=per_fragment, capture_reasoning=True)
+    assert "".join(item.text for item in processed if isinstance(item, Reasoning)) == "hm"
+    assert "".join(item for item in processed if isinstance(item, str)) == "Hello"
+
+
+@pytest.mark.parametrize("part", [TextPart("Hello"), TextPart("Hal"), TextPart(""), ReasoningPart("Hello!")])
+def test_text_that_is_stated_otherwise_is_not_handed_out_again(part):
+    made = [*events(T("Hello"), ended=None, close=False), PartReplace(0, 0, part), *events(F("stop"))]
+    assert run(made, per_fragment=True) == (["Hello"], [Finish("stop")])
+
+
+def test_text_that_goes_on_behind_a_reason_before_other_text_is_handed_out():
+    """What may be a tag is held back while tags are split; another text begins, and a reason comes."""
+    made = [
+        PartStart(0, 0, "text"), TextDelta(0, 0, "one "), PartStart(0, 1, "text"), TextDelta(0, 1, "two"), *events(F("stop"), ended=None),
+        TextDelta(0, 0, "<"), TextDelta(0, 1, "!"),
+    ]  # fmt: skip
+    assert run(made) == (["one two"], ["<!", Finish("stop")])
+
+
+def test_parts_of_a_summary_are_kept_apart():
+    def summary(index, text):
+        return [PartStart(0, index, "reasoning", extra={"summary": True}), ReasoningDelta(0, index, text)]
+
+    made = [*summary(0, "one"), *summary(1, "two"), *events(F("stop"), ended=None), *summary(2, "three")]
+    assert run(made, capture_reasoning=True) == (
+        [Reasoning("one\n\ntwo")],
+        [Reasoning("\n\nthree"), Finish("stop")],
+    )
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,21 @@ def test_r26_reasoning_details_in_order():
     ]
 
 
+def test_details_and_metadata_are_what_the_provider_said():
+    """Our own notes on the form, for the native body, are none of it."""
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": {"x": 1}}, "cache": "hit"}
+    detail = {"type": "reasoning.text", "text": "m", "format": "xai"}
+    body = sse(
+        chunk({"reasoning_content": "h"}), chunk({"reasoning_details": [detail]}), chunk({"tool_calls": [call]}), chunk({}, "tool_calls")
+    )  # fmt: skip
+    made = ChunkAccumulator().reduce(events_of(body))
+    details, calls_ = made.reasoning_details(), made.tool_calls_for_response()
+    assert [detail["text"] for detail in details] == ["h", "m"]
+    assert details[1]["format"] == "xai"
+    assert calls_[0]["metadata"] == {"cache": "hit"}
+    assert not [key for one in (*details, calls_[0]["metadata"]) for key in one if key.startswith("$")]
+
+
 @pytest.mark.parametrize("details", ["odd", {"type": "reasoning.text"}, None, 7])
 def test_r26_details_that_are_no_list_break_nothing(details):
     response = fold_bytes(sse(chunk({"content": "a", "reasoning_details": details}), chunk({}, "stop")))

@@ -198,13 +198,22 @@ class Course:
         if self._final is not None:
             return
         now = self._try
-        if now is not None and now.is_open:
-            now.is_open = False
-            with contextlib.suppress(LimitExceeded):
-                now.folder.finish(GeneratorExit())
-            if now.attempt.seconds is None:
-                self._settle(now, _Ending(None))
-        self._finish(self._stands(), cancelled=True)
+        try:
+            if now is not None and now.is_open:
+                self._leave(now)
+        finally:  # an observer may be interrupted
+            if self._final is None:
+                self._finish(self._stands(), cancelled=True)
+
+    def _leave(self, now: Try) -> None:
+        """The running attempt is left: what it has come to is told."""
+        now.is_open = False
+        events: list[Event] = []
+        with contextlib.suppress(LimitExceeded):
+            events = now.folder.finish(GeneratorExit())
+        if now.attempt.seconds is None:
+            self._settle(now, _Ending(None))
+        self._hear(now, events)
 
     # What can be asked at any time
 
@@ -430,7 +439,7 @@ class Course:
         exception = how if isinstance(how, Exception) else None
         error = how if isinstance(how, StreamError) else None
         rest = self._watch.rest()
-        is_done = (exception is not None or self._is_watched) and _is_done(now.folder, rest)
+        is_done = (exception is not None or self._is_watched) and now.is_done(rest)
         if exception is not None and is_done:
             # All was said: how the connection ends is of no consequence.
             now.folder.note("lost_after_end", f"{type(exception).__name__} when the answer was complete")
@@ -534,10 +543,11 @@ class Course:
             if cancelled and stands.attempt.error is not None:
                 response = msgspec.structs.replace(response, ended="cancelled")
         self._final = response
-        if not cancelled:
-            self._outlet.end(stands, response)
-            if stands is not None:
-                self._failure = stands.folder.objection
+        self._outlet.end(stands, response)
+        if cancelled:
+            self._outlet.clear()
+        elif stands is not None:
+            self._failure = stands.folder.objection
         if self._observers is not None:
             self._observers.done(self._final)
 
@@ -546,9 +556,11 @@ class Course:
         now = self._try
         if isinstance(error, LimitExceeded) and now is not None:
             self._hear(now, list(error.events))
-        if now is not None and now.attempt.seconds is None:
-            now.folder.finish(GeneratorExit())
-            self._settle(now, _Ending(None))
+        try:
+            if now is not None and now.attempt.seconds is None:
+                self._leave(now)
+        except BaseException as interruption:  # noqa: BLE001 - of an observer; raised like the other
+            error = interruption
         if self._final is None:
             self._finish(self._stands())
         self._failure = error
@@ -559,20 +571,6 @@ class Course:
         if wait is not None:
             last = self._attempts[-1] = msgspec.structs.replace(last, wait=wait)
         self._news.tell(name, last)
-
-
-def _is_done(folder: Folder, rest: bytes = b"") -> bool:
-    """True if the server has said that it is done, be it in a frame of which no more than the end mark is missing."""
-    if folder.end_seen:
-        return True
-    try:
-        copy = Folder.restore(folder.save())
-        copy.feed(rest)
-        response = copy.close()
-    except Exception:  # noqa: BLE001 - a limit, a policy, or what cannot be copied: then it is as it looks
-        response = folder.snapshot()
-    has_reasons = all(choice.finish_reason is not None for choice in response.choices)
-    return bool(response.choices) and has_reasons and response.error is None and not response.truncated
 
 
 def _with_exception(ending: _Ending) -> StreamError:

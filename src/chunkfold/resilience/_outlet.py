@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from chunkfold._folder import Folder
 from chunkfold._intake import Intake
 from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
 
 if TYPE_CHECKING:
-    from chunkfold._folder import Folder
     from chunkfold._observers import Observers
     from chunkfold.events import Event
     from chunkfold.resilience._limiters import Permit
@@ -60,6 +60,19 @@ class Try:
     @property
     def has_output(self) -> bool:
         return self.gave_before or self.first_output is not None
+
+    def is_done(self, rest: bytes = b"") -> bool:
+        """True if the server has said that it is done, be it in a frame of which only the end mark is missing."""
+        if self.folder.end_seen:
+            return True
+        try:
+            copy = Folder.restore(self.folder.save())
+            copy.feed(rest)
+            response = copy.close()
+        except Exception:  # noqa: BLE001 - a limit, a policy, or what cannot be copied: then it is as it looks
+            response = self.folder.snapshot()
+        has_reasons = all(choice.finish_reason is not None for choice in response.choices)
+        return bool(response.choices) and has_reasons and response.error is None and not response.truncated
 
 
 class Outlet:

@@ -272,7 +272,7 @@ class LoopctlAccumulator:
             self._core.observe(each)
             if isinstance(each, PartStop):
                 closed = self._core.stopped_part()
-                if isinstance(closed, ToolCall) and not closed.is_usable:
+                if isinstance(closed, ToolCall) and not _is_fine(closed):
                     raise InvalidToolCall(closed)
         return closed if closed is not None and _is_flushed(closed) else None
 
@@ -299,4 +299,9 @@ class LoopctlAccumulator:
 
 def _is_flushed(part: Part) -> bool:
     """Text that is not empty, and calls that can be used."""
-    return bool(part.text) if isinstance(part, TextPart) else not isinstance(part, ToolCall) or part.is_usable
+    return bool(part.text) if isinstance(part, TextPart) else not isinstance(part, ToolCall) or _is_fine(part)
+
+
+def _is_fine(call: ToolCall) -> bool:
+    """True if the client can run it, or need not: some servers write code as the arguments of tools of their own."""
+    return call.server_side or call.is_usable

@@ -16,9 +16,9 @@ from chunkfold import presets
 from chunkfold._judgement import chosen_finish
 from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import PolicyError
-from chunkfold.events import ErrorEvent, MessageReset, PartStart, ReasoningDelta, TextDelta
+from chunkfold.events import ErrorEvent, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
-from chunkfold.parts import TextPart, ToolCall
+from chunkfold.parts import ReasoningPart, TextPart, ToolCall
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class OpenAgentStream:
         self._core = StreamAccumulator(self._policy)
         self._capture = capture_reasoning
         self._per_fragment = per_fragment
-        # What was handed out: so much text, so much thinking, and these calls.
-        self._text = self._reasoning = 0
+        # What was handed out: so much of each text and thinking, by its kind and place among those, and these calls.
+        self._lengths: dict[tuple[str, int], int] = {}
         self._calls: set[_CallKey] = set()
         # The parts whose deltas of text are the words of an audio.
         self._spoken: set[int] = set()
@@ -90,6 +90,10 @@ class OpenAgentStream:
         Raises:
             ValueError: After `finalize`.
         """
+        if self._per_fragment and isinstance(event, PartReplace):
+            more = self._more(event)
+            self._core.observe(event)
+            return more
         self._core.observe(event)
         if isinstance(event, MessageReset):
             self._take_back()
@@ -124,12 +128,26 @@ class OpenAgentStream:
             return [TextPart(event.text)] if event.index not in self._spoken else []
         return [Reasoning(event.text)] if self._capture else []
 
+    def _more(self, event: PartReplace) -> list[Item]:
+        """What a text that is stated whole has behind the pieces that came."""
+        new = event.part
+        if event.choice != 0 or not isinstance(new, (TextPart, ReasoningPart)):
+            return []
+        try:
+            old = self._core.sink(0, event.index)
+        except LookupError:
+            return []
+        before = old.text()
+        if old.kind != new.kind or old.hidden or len(new.text) <= len(before) or not new.text.startswith(before):
+            return []
+        more = new.text[len(before) :]
+        return [TextPart(more) if isinstance(new, TextPart) else Reasoning(more)]
+
     def _drain(self, response: Response, ripe: tuple[str, ...]) -> list[Item]:
         """Thinking, text and calls that were not handed out yet."""
         items: list[Item] = []
         if not self._per_fragment:
-            thought, text = response.reasoning[self._reasoning :], response.text[self._text :]
-            self._reasoning, self._text = self._reasoning + len(thought), self._text + len(text)
+            thought, text = self._new(response, ReasoningPart), self._new(response, TextPart)
             if thought:
                 items.append(Reasoning(thought))
             if text:
@@ -140,11 +158,26 @@ class OpenAgentStream:
                 items.append(call)
         return items
 
+    def _new(self, response: Response, cls: type[TextPart | ReasoningPart]) -> str:
+        """The text of that kind that was not handed out yet: also of parts before others that were."""
+        new = ""
+        before: TextPart | ReasoningPart | None = None
+        for key, part in _texts(response, cls):
+            length = self._lengths.get(key, 0)
+            if part.text[length:]:
+                # A blank line between parts of a summary, as `Response.reasoning` has it.
+                if not length and _is_summary(part) and _is_summary(before):
+                    new += "\n\n"
+                new += part.text[length:]
+                self._lengths[key] = len(part.text)
+            before = part if part.text else before
+        return new
+
     def _take_back(self) -> None:
         """The server has taken something back: what comes instead is handed out too."""
         response = self._core.as_if_ended()
-        self._text = min(self._text, len(response.text))
-        self._reasoning = min(self._reasoning, len(response.reasoning))
+        left = {key: len(part.text) for cls in (TextPart, ReasoningPart) for key, part in _texts(response, cls)}
+        self._lengths = {key: min(length, left[key]) for key, length in self._lengths.items() if key in left}
         self._calls &= {key for key, _ in _keyed(response.tool_calls)}
 
     def _finish(self, response: Response) -> Finish:
@@ -162,6 +195,18 @@ _AS_THEIRS = {"refusal": "content_filter"}
 # A call that was handed out: its id, its number, and the how-manieth with both it is, since servers without numbers may
 # give the same id to two calls.
 _CallKey: TypeAlias = tuple[str | None, int | None, int]
+
+
+def _texts(
+    response: Response, cls: type[TextPart | ReasoningPart]
+) -> Iterator[tuple[tuple[str, int], TextPart | ReasoningPart]]:
+    """The parts of that kind, by it and their place among themselves."""
+    for place, part in enumerate([part for part in response.parts if isinstance(part, cls)]):
+        yield (part.kind, place), part
+
+
+def _is_summary(part: TextPart | ReasoningPart | None) -> bool:
+    return isinstance(part, ReasoningPart) and part.summary
 
 
 def _keyed(calls: Iterable[ToolCall]) -> Iterator[tuple[_CallKey, ToolCall]]:

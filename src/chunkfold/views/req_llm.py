@@ -108,7 +108,7 @@ class ChunkAccumulator:
         parts = [part for part in self._response().parts if isinstance(part, ReasoningPart)]
         return [
             {
-                **part.extra,
+                **_said(part.extra),
                 "index": place,
                 "text": part.text,
                 "signature": part.signature,
@@ -198,8 +198,15 @@ def _is_bounded(part: TextPart) -> bool:
     return part.phase is not None and (part.id is not None or "output_index" in part.extra)
 
 
+def _said(extra: dict[str, Any]) -> dict[str, Any]:
+    """What the provider said, without our notes for the native body."""
+    return {key: value for key, value in extra.items() if not key.startswith("$")}
+
+
 def _plain(call: ToolCall) -> dict[str, Any]:
-    metadata = {key: value for key, value in call.extra.items() if key not in ("arguments_lost", "original_arguments")}
+    metadata = _said(call.extra)
+    for key in ("arguments_lost", "original_arguments"):
+        metadata.pop(key, None)
     lost = call.extra.get("arguments_lost")
     if lost is not None:
         metadata["error"] = {"type": "args_lost", **lost}
