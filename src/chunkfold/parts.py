@@ -52,7 +52,7 @@ class TextPart(Value, frozen=True):
     """A piece of the answer."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "text"
+    kind: ClassVar[Literal["text"]] = "text"
 
     text: str = ""
     id: str | None = None
@@ -71,7 +71,7 @@ class ReasoningPart(Value, frozen=True):
     """The model's visible or opaque thinking."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "reasoning"
+    kind: ClassVar[Literal["reasoning"]] = "reasoning"
 
     text: str = ""
     signature: str | None = None
@@ -90,7 +90,7 @@ class RefusalPart(Value, frozen=True):
     """The model's refusal, where the provider keeps it apart from the answer."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "refusal"
+    kind: ClassVar[Literal["refusal"]] = "refusal"
 
     text: str = ""
 
@@ -184,7 +184,7 @@ class ToolResult(Value, frozen=True):
     """What a tool that the server ran gave back."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "server_tool_result"
+    kind: ClassVar[Literal["server_tool_result"]] = "server_tool_result"
 
     call_id: str | None = None
     """The id of the call that it answers; `None` if the provider does not say."""
@@ -215,28 +215,28 @@ class ImagePart(_Media, frozen=True):
     """A picture that the model made."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "image"
+    kind: ClassVar[Literal["image"]] = "image"
 
 
 class AudioPart(_Media, frozen=True):
     """Speech or sound that the model made."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "audio"
+    kind: ClassVar[Literal["audio"]] = "audio"
 
 
 class FilePart(_Media, frozen=True):
     """A file that the model made or names."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "file"
+    kind: ClassVar[Literal["file"]] = "file"
 
 
 class UnknownPart(Value, frozen=True):
     """Something that this version does not know: carried as sent, never dropped."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "unknown"
+    kind: ClassVar[Literal["unknown"]] = "unknown"
 
     name: str = ""
     """The provider's name for it, or ours for what has none."""
