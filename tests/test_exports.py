@@ -102,6 +102,16 @@ def test_every_public_module_says_what_it_exports_and_what_it_is_for(module):
         assert module.__all__
 
 
+def public_names(cls):
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+def test_the_classes_that_a_caller_feeds_have_no_more_than_a_caller_needs():
+    decoder = {"feed", "finish", "close", "dialect", "end_seen"}
+    assert public_names(chunkfold.Decoder) == decoder | {"limits"}
+    assert public_names(chunkfold.Folder) == decoder | {"snapshot", "save", "restore"}
+
+
 def test_what_the_contract_names_is_exported():
     assert [name for name in PROMISED if name not in chunkfold.__all__] == []
     assert [name for name in PROMISED_EVENTS if name not in events.__all__] == []

@@ -51,6 +51,7 @@ LAYERS = {
         "_observers",
         "_sources",
         "timing",
+        "_source_folder",
         "_http_errors",
         "_intake",
         "_reading",
@@ -63,7 +64,7 @@ LAYERS = {
         "views",
         "resilience",
     },
-    "package": {"", "integrations"},
+    "package": {""},
     "command": {"cli", "__main__"},
 }
 RANK = {module: rank for rank, modules in enumerate(LAYERS.values()) for module in modules}

@@ -1,7 +1,7 @@
 """
 The doors: `fold` and `stream`, and their asynchronous twins.
 
-Each is a thin shell around a `Folder`: it reads the source, feeds the folder, and sees to it that the response is
+Each is a thin shell around a `SourceFolder`: it reads the source, feeds the folder, and sees to it that the response is
 finalised exactly once, whichever way the caller leaves.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from chunkfold._folder import Folder
 from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold._reading import Reader
+from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
 
@@ -63,7 +63,7 @@ def fold(
         PolicyError: If the policy calls something that was found an error; it carries the whole response.
         OSError: If *source* is a path that cannot be opened.
     """
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -104,7 +104,7 @@ async def afold(
     policy: Policy | None = None,
 ) -> Response:
     """As `fold`, for asynchronous sources and everything that `fold` takes."""
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -225,7 +225,7 @@ def stream(
 
     An observer that raises is reported once, through `logging`, and does not stop the stream.
     """
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -305,7 +305,7 @@ def astream(
     on_done: Callable[[Response], object] | None = None,
 ) -> AsyncStream:
     """As `stream`, for `async with` and `async for`. `response()` is a plain method and never waits."""
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,

@@ -10,7 +10,7 @@ from chunkfold.events import MessageReset, PartReplace, PartStart, PartStop, Rea
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chunkfold._folder import Folder
+    from chunkfold._source_folder import SourceFolder
     from chunkfold.events import Event
     from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
@@ -60,7 +60,7 @@ class Observers:
             observer(name, callback)
         return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 
-    def hear(self, events: list[Event], folder: Folder) -> None:
+    def hear(self, events: list[Event], folder: SourceFolder) -> None:
         """Tell what *events*, already folded by *folder*, say about choice 0."""
         resets: list[tuple[int, int]] | None = None
         for position, event in enumerate(events):

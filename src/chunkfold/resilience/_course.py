@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from chunkfold import _json, dialects
-from chunkfold._folder import Folder
 from chunkfold._observers import Observers, report
+from chunkfold._source_folder import SourceFolder
 from chunkfold.errors import (
     FallbackFailed,
     LimiterTimeout,
@@ -325,7 +325,7 @@ class Course:
             self._watch.reconnected()
             self._outlet.go_on(before, now)
         else:
-            now = Try(Folder(target.dialect, **self._options), attempt)
+            now = Try(SourceFolder(target.dialect, **self._options), attempt)
             self._watch, self._gaps_told = SequenceWatch(), 0
             self._is_watched = self._resume is not None and kind == "stream"
             self._outlet.begin(now)
@@ -573,12 +573,12 @@ class Course:
                 report(name)
 
 
-def _is_done(folder: Folder, rest: bytes = b"") -> bool:
+def _is_done(folder: SourceFolder, rest: bytes = b"") -> bool:
     """True if the server has said that it is done, be it in a frame of which no more than the end mark is missing."""
     if folder.end_seen:
         return True
     try:
-        copy = Folder.restore(folder.save())
+        copy = SourceFolder.restore(folder.save())
         copy.feed(rest)
         response = copy.close()
     except Exception:  # noqa: BLE001 - a limit, a policy, or what cannot be copied: then it is as it looks
