@@ -6,6 +6,8 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -133,6 +135,14 @@ def test_every_class_of_events_is_exported_and_known_by_its_type():
     assert {cls.__name__ for cls in classes} <= set(events.__all__)
     assert {cls.type for cls in classes} == set(events.CLASSES)
     assert set(events.Event.__args__) == classes
+
+
+def test_modules_are_at_hand_without_an_import_of_their_own():
+    ask = "import chunkfold, sys; before = set(sys.modules); print(chunkfold.presets.behest, chunkfold.resilience.Retry); print('chunkfold.resilience' in before)"
+    made = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert made.stdout.splitlines()[-1] == "False"
+    public = {found.name for found in pkgutil.iter_modules(chunkfold.__path__) if not found.name.startswith("_")}
+    assert public - {"cli"} <= set(dir(chunkfold))
 
 
 def test_no_module_is_called_like_something_exported():
