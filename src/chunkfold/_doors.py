@@ -14,6 +14,7 @@ from chunkfold._reading import Reader
 from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
+from chunkfold._wording import observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -327,6 +328,7 @@ def astream(
 def _timer(clock: Callable[[], float] | None) -> Timer | None:
     if clock is None:
         return None
+    observer("clock", clock)
     from chunkfold.timing import Timer
 
     return Timer(clock)
