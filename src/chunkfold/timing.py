@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold._value import Value
+from chunkfold._value import Value, listed
 from chunkfold.events import DataDelta, MessageReset, PartStart, is_output
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class PartTiming(Value, frozen=True):
 
 
 def _parts_from_list(data: list[dict[str, Any]]) -> tuple[PartTiming, ...]:
-    return tuple(PartTiming.from_dict(item) for item in data)
+    return tuple(PartTiming.from_dict(item) for item in listed(data))
 
 
 class Timing(Value, frozen=True):
