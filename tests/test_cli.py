@@ -221,6 +221,10 @@ SPILLED = {
         "! provider error: RESOURCE_EXHAUSTED: Resource exhausted (status 429, try again after 3.5 s)",
     ),
     "gzip": (gzip.compress(GOOD), "! this is compressed with gzip: ask with `curl --compressed`, or unpack it"),
+    "headers": (
+        b"HTTP/1.1 200 OK\r\n\r\n\x00\x00\x01\x52",
+        "! this is headers before a body: ask without `curl --include`",
+    ),
     "PowerShell": (
         GOOD.decode().encode("utf-16"),
         "! this is text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",

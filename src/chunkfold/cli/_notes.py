@@ -20,8 +20,9 @@ __all__ = ["amiss", "not_shown"]
 
 # Text, and what is shown as it comes. The result of a call that the server ran itself is for the model.
 _SHOWN = frozenset({"text", "reasoning", "refusal", "tool_call", "server_tool_call", "server_tool_result"})
-# The beginning of bytes that are no text, after they were decoded, and what helps.
-_ENCODED = {
+# What is no stream by its beginning, decoded as text, and what helps.
+_MISTAKEN = {
+    "HTTP/": "headers before a body: ask without `curl --include`",
     "\x1f\ufffd\x08": "compressed with gzip: ask with `curl --compressed`, or unpack it",
     "(\ufffd/\ufffd": "compressed with zstd: ask with `curl --compressed`, or unpack it",
     "\ufffd\ufffdd\0": "text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
@@ -37,7 +38,7 @@ def amiss(response: Response) -> Iterator[str]:
     yield from _odd(response.diagnostics)
     if response.error is not None and response.error.type != "limit_exceeded":  # which is said when it is met
         yield _failure(response.error)
-    yield from _encoded(response)
+    yield from _mistaken(response)
     if response.ended == "cancelled":
         yield "interrupted before the stream ended"
     elif response.error is None and not response.choices:
@@ -85,8 +86,8 @@ def _failure(error: StreamError) -> str:
     return f"{line} ({', '.join(facts)})" if facts else line
 
 
-def _encoded(response: Response) -> Iterator[str]:
+def _mistaken(response: Response) -> Iterator[str]:
     """What bytes that are no stream seem to be."""
     if response.dialect is None and response.parts:
         head = str(response.parts[0].payload) if isinstance(response.parts[0], UnknownPart) else ""
-        yield from (f"this is {what}" for beginning, what in _ENCODED.items() if head.startswith(beginning))
+        yield from (f"this is {what}" for beginning, what in _MISTAKEN.items() if head.startswith(beginning))
