@@ -68,6 +68,7 @@ class MessageStart(_Event, frozen=True):
     model: str | None = None
     created: int | float | str | None = None
     role: str | None = None
+    """`None` here as everywhere: not said in this event."""
     dialect: str | None = None
     """The canonical name of the dialect that the stream speaks."""
     vendor: str | None = None
@@ -185,6 +186,7 @@ class Annotations(_Event, frozen=True):
     choice: int
     index: int | None
     items: tuple[dict[str, Any], ...]
+    """As sent."""
 
 
 class Logprobs(_Event, frozen=True):
@@ -223,6 +225,7 @@ class MessageReset(_Event, frozen=True):
 
     from_part: int
     reason: Literal["replay", "step", "attempt"]
+    """`replay`: the message began anew. `step`: a step of a run did. `attempt`: the request was made again."""
 
 
 class ErrorEvent(_Event, frozen=True):

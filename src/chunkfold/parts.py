@@ -55,6 +55,7 @@ class TextPart(Value, frozen=True):
     kind: ClassVar[Literal["text"]] = "text"
 
     text: str = ""
+    """All of it, joined."""
     id: str | None = None
     """The provider's id of the block or item; `None` if it gave none."""
     phase: str | None = None
@@ -74,6 +75,7 @@ class ReasoningPart(Value, frozen=True):
     kind: ClassVar[Literal["reasoning"]] = "reasoning"
 
     text: str = ""
+    """The thinking in words; `""` if only a signature or an encrypted form came."""
     signature: str | None = None
     """An opaque token to send back unchanged with this part; `None` if there was none."""
     encrypted: str | None = None
@@ -93,6 +95,7 @@ class RefusalPart(Value, frozen=True):
     kind: ClassVar[Literal["refusal"]] = "refusal"
 
     text: str = ""
+    """All of it, joined."""
 
 
 class ToolCall(Value, frozen=True, dict=True):
@@ -189,9 +192,11 @@ class ToolResult(Value, frozen=True):
     call_id: str | None = None
     """The id of the call that it answers; `None` if the provider does not say."""
     name: str | None = None
+    """The tool's name; `None` if the provider does not repeat it."""
     content: Any = None
     """The result as sent: text, a list or an object."""
     is_error: bool = False
+    """True if the provider says that the tool failed."""
     extra: dict[str, Any] = {}
     """Further fields of the provider, as sent."""
 
@@ -202,7 +207,9 @@ class _Media(Value, frozen=True):
     data: bytes | None = None
     """The content, decoded; `None` if only a `url` or an `id` came."""
     url: str | None = None
+    """Where it is to be had; `None` if the provider does not say."""
     id: str | None = None
+    """The provider's id of it; `None` if it gave none."""
     transcript: str | None = None
     """The words of an audio; `None` if there were none."""
     final: bool = True
