@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
-from chunkfold._reading import Reader
 from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
@@ -75,6 +74,8 @@ def fold(
     try:
         if opened.is_failure:
             return folder.close(error_of(opened, body_of(opened.pieces)))
+        from chunkfold._reading import Reader
+
         reader, intake = Reader(folder, opened.pieces), Intake(folder)
         while True:
             try:
