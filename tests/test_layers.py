@@ -59,6 +59,7 @@ LAYERS = {
         "_doors",
         "_wrap",
         "_prefill",
+        "_record",
         "typed",
         "native",
         "views",
@@ -75,6 +76,7 @@ LOOKING_UP = {
     ("_value", "response"): "as above",
     ("response", "native"): "to_native() builds on demand what only few callers want",
     ("response", "_folder"): "from_native() folds a body",
+    ("response", "_record"): "record() writes what only few callers want",
     ("response", "_prefill"): "as_prefill() asks the dialects what may be gone on from",
 }
 

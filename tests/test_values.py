@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any, get_args
 
@@ -417,3 +418,20 @@ def test_output_is_what_a_person_or_a_program_gets_something_from(event):
 def test_an_empty_delta_is_no_output():
     assert not events.is_output(events.TextDelta(0, 0, ""))
     assert not events.is_output(events.DataDelta(0, 0, b""))
+
+
+# The record
+
+
+def test_a_record_is_plain_json_with_parsed_arguments():
+    calls = (
+        ToolCall(name="f", raw_arguments='{"n": 1.10}', status="complete"),
+        ToolCall(name="g", status="empty"),
+        ToolCall(name="h", raw_arguments='{"n', status="truncated"),
+        ToolCall(name="s", raw_arguments="select 1", status="complete", type="custom"),
+    )
+    response = Response(choices=(Choice(parts=calls), Choice(index=1, parts=calls[:1])))
+    record = json.loads(json.dumps(response.record("saved.sse")))
+    assert [call["arguments"] for call in record["tool_calls"]] == [{"n": 1.1}, {}, None, "select 1"]
+    assert record["choices"][1]["tool_calls"][0]["arguments"] == {"n": 1.1}
+    assert (record["source"], record["tool_calls"][0]["raw_arguments"]) == ("saved.sse", '{"n": 1.10}')

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from chunkfold import _json
 from chunkfold._value import Value, listed
 from chunkfold._wording import described
 from chunkfold.errors import IncompleteResponse
@@ -495,54 +494,10 @@ class Response(Value, frozen=True):
 
     def record(self, source: str | None = None) -> dict[str, Any]:
         """
-        The response as the command line prints it: one flat object with parsed arguments.
+        The response as one flat object, as the command prints it, with parsed arguments: `None` if a call is unusable.
 
         *source* names where the bytes came from. Use `to_dict` to read it back later.
         """
-        out: dict[str, Any] = {
-            "source": source,
-            "dialect": self.dialect,
-            "id": self.id,
-            "model": self.model,
-            "text": self.text,
-            "reasoning": self.reasoning,
-            "refusal": self.refusal,
-            "tool_calls": [_call_record(call) for call in self.tool_calls],
-            "finish_reason": self.finish_reason,
-            "native_finish_reason": self.native_finish_reason,
-            "usage": self.usage.to_dict() if self.usage else None,
-            "error": self.error.to_dict() if self.error else None,
-            "truncated": self.truncated,
-            "ended": self.ended,
-            "parts": [part.to_dict() for part in self.parts],
-        }
-        if len(self.choices) > 1:
-            out["choices"] = [_choice_record(choice) for choice in self.choices]
-        out["diagnostics"] = [diagnostic.to_dict() for diagnostic in self.diagnostics]
-        return out
+        from chunkfold._record import parsed_arguments, record_of
 
-
-def _choice_record(choice: Choice) -> dict[str, Any]:
-    return {
-        "index": choice.index,
-        "text": choice.text,
-        "reasoning": choice.reasoning,
-        "refusal": choice.refusal,
-        "tool_calls": [_call_record(call) for call in choice.tool_calls],
-        "finish_reason": choice.finish_reason,
-        "native_finish_reason": choice.native_finish_reason,
-        "parts": [part.to_dict() for part in choice.parts],
-    }
-
-
-def _call_record(call: ToolCall) -> dict[str, Any]:
-    arguments: Any = None
-    if call.is_usable:
-        arguments = call.raw_arguments if call.type == "custom" else _json.verbatim(call.raw_arguments or "{}")
-    return {
-        "id": call.id,
-        "name": call.name,
-        "status": call.status,
-        "arguments": arguments,
-        "raw_arguments": call.raw_arguments,
-    }
+        return record_of(self, source, parsed_arguments)

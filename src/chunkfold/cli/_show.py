@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from chunkfold import _json
+from chunkfold._record import exact_arguments, record_of
 from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
 from chunkfold.cli._notes import amiss, not_shown
@@ -111,7 +112,7 @@ class Record(Show):
     """The response as one JSON object on one line."""
 
     def end(self, response: Response, timing: Timing | None = None) -> None:
-        record = response.record(self.name)
+        record = record_of(response, self.name, exact_arguments)
         if timing is not None:
             record["stats"] = timing.to_dict()
         _out_json(_json.encode(record))
