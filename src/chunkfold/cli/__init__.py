@@ -204,7 +204,12 @@ def _fold_parser() -> argparse.ArgumentParser:
     form.add_argument(
         "--native", action="store_true", help="print the provider's own body, as sent without streaming, one a line"
     )
-    parser.add_argument("--dialect", default="auto", metavar="NAME", help="the wire dialect (default: found out)")
+    parser.add_argument(
+        "--dialect",
+        default="auto",
+        metavar="NAME",
+        help="the wire dialect (default: found out; a wrong name lists all)",
+    )
     parser.add_argument("--split-think-tags", action="store_true", help="take <think>...</think> for reasoning")
     parser.add_argument("--cumulative-deltas", action="store_true", help="each text is the whole text so far")
     parser.add_argument("--stats", action="store_true", help="say when what came: on standard error, or in the JSON")
