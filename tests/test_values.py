@@ -151,6 +151,10 @@ def test_the_repr_names_facts_and_gives_sizes():
     assert repr(ImagePart("image/png", b"123")) == "ImagePart(media_type='image/png', data=<3 bytes>)"
     assert repr(events.TextDelta(0, 1, "hello")) == "TextDelta(choice=0, index=1, text=<5 characters>)"
     assert "finish_reason='tool_calls'" in repr(RESPONSE.choices[0])
+    few, many = Choice(parts=(TextPart("hello"),), finish_reason="stop"), Choice(parts=(TextPart("hello"),) * 4)
+    shown = "Response(choices=[Choice(parts=[TextPart(text=<5 characters>)], finish_reason='stop')], ended='clean')"
+    assert repr(Response((few,), ended="clean")) == shown
+    assert repr(many) == "Choice(parts=<4>)"
 
 
 @every_value
