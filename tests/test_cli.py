@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -195,6 +196,66 @@ def test_what_is_to_be_known_is_said_on_standard_error(run, saved, kind, said):
     assert said in run(saved(BODIES[kind][0]))[2]
 
 
+BROKEN = b'data: {"id":"c","choi\n\n'
+SPILLED = {
+    "broken frames": (
+        chat({"content": "a"}) + BROKEN * 3 + finish(),
+        "! frame_not_json in frame 1: a frame of 15 bytes was skipped: Unterminated string starting at character 10 (and 2 more)",
+    ),
+    "unknown content": (
+        chat({"content": {"a": 1}}) + chat({"content": 5}) + finish(),
+        "! not shown: 2 × unknown content.item; --json has it",
+    ),
+    "another choice": (
+        HELLO + sse({"choices": [{"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"}]}) + finish(),
+        "! not shown: choice 1; --json has it",
+    ),
+    "empty": (b": ping\n\n", "! empty: the stream has no answer"),
+    "only an end mark": (b"data: [DONE]\n\n", "! empty: the stream has no answer"),
+    "an error with a code": (
+        b'{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}',
+        "! provider error: invalid_request_error: Incorrect API key (code invalid_api_key, status 401)",
+    ),
+    "an error that says when": (
+        b'{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3.5s"}]}}',
+        "! provider error: RESOURCE_EXHAUSTED: Resource exhausted (status 429, try again after 3.5 s)",
+    ),
+    "gzip": (gzip.compress(GOOD), "! this is compressed with gzip: ask with `curl --compressed`, or unpack it"),
+    "headers": (
+        b"HTTP/1.1 200 OK\r\n\r\n\x00\x00\x01\x52",
+        "! this is headers before a body: ask without `curl --include`",
+    ),
+    "PowerShell": (
+        GOOD.decode().encode("utf-16"),
+        "! this is text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "note"), SPILLED.values(), ids=SPILLED)
+def test_what_is_amiss_or_not_shown_has_a_line_of_its_own(run, saved, body, note):
+    assert note in run(saved(body))[2].splitlines()
+
+
+def test_what_is_no_stream_is_not_called_truncated_beside(run, saved):
+    assert "truncated" not in run(saved(b"<html>502</html>"))[2]
+
+
+def test_a_native_body_does_not_say_that_it_is_cut_so_standard_error_does(run, saved):
+    name = saved(HELLO)
+    status, out, err = run("--native", name)
+    assert status == 4
+    assert json.loads(out)["choices"][0]["message"]["content"] == TEXT
+    assert err == f"{name}: truncated: the stream ended before the server said that it was done\n"
+    assert run("--native", saved(GOOD))[2] == ""
+
+
+def test_where_both_go_to_one_place_notes_do_not_run_into_the_text(saved):
+    words = [sys.executable, "-m", "chunkfold", saved(GOOD)]
+    made = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=True)
+    assert made.stdout.decode().splitlines() == ["hm", TEXT, "m-1 · stop · 3 in, 4 out"]
+
+
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
 def test_text_is_utf8_whatever_the_locale(locale):
     status, out, _ = command(body=GOOD, env={"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
@@ -315,7 +376,7 @@ def test_the_dialect_may_be_named(run, saved):
 def test_a_dialect_that_is_not_the_one_named_is_said_on_standard_error(run, saved):
     status, out, err = run("--dialect", "anthropic", saved(GOOD))
     assert (status, out) == (0, "")
-    assert "! named anthropic-messages, looks like openai-chat\n" in err
+    assert "! dialect_mismatch in frame 0: named anthropic-messages, looks like openai-chat\n" in err
 
 
 def test_think_tags_are_split_on_request(run, saved):
@@ -489,6 +550,7 @@ def test_an_interruption_is_130_and_prints_what_came(form):
         out, err = process.communicate(timeout=20)
         assert process.returncode == 130
         assert b"Traceback" not in err
+        assert form or b"! interrupted before the stream ended\n" in err
         if form == ["--events"]:
             journal = [event_from_json(line) for line in (seen + out).decode().splitlines()]
             assert [event.type for event in journal].count("message_stop") == 1
@@ -632,6 +694,14 @@ def test_at_a_terminal_reasoning_is_dimmed_and_text_is_not():
     assert terminal.process.returncode == 0
 
 
+def test_at_a_terminal_what_is_amiss_is_not_dimmed_and_does_not_run_into_the_text(saved):
+    with Terminal(saved(BODIES["too deep"][0])) as terminal:
+        lines = terminal.read().splitlines()
+    assert lines[1].endswith(TEXT)
+    assert lines[2].startswith("chunkfold: ")
+    assert lines[3] == "! truncated: the stream ended before the server said that it was done"
+
+
 @pytest.mark.parametrize("value", ["1", "yes"])
 def test_no_color_is_obeyed(value):
     with Terminal(stdin=GOOD, env={"NO_COLOR": value}) as terminal:
@@ -743,6 +813,12 @@ def test_progress_is_gone_when_something_is_complained_of(saved):
         terminal.process.stdout.read()
         shown = terminal.read()
     assert re.search(re.escape(CLEARED) + "chunkfold: .* json_depth", shown)
+
+
+def test_progress_with_a_long_name_stays_on_its_line(saved):
+    with Terminal("--json", saved(LONG, "n" * 200), stdout=False) as terminal:
+        terminal.process.stdout.read()
+        assert max(map(len, terminal.read().split("\r"))) < 60
 
 
 # What the server takes back

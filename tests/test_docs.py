@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import chunkfold
-from chunkfold import dialects
+from chunkfold import dialects, events
 from chunkfold.cli import _fold_parser
 from chunkfold.views import loopctl
 
@@ -70,6 +71,46 @@ def test_every_flag_of_the_command_is_in_the_manual_and_no_other():
     page = (DOCS / "command.md").read_text(encoding="utf-8")
     flags = {flag for action in _fold_parser()._actions for flag in action.option_strings if flag.startswith("--")}
     assert {flag for flag in flags if flag not in ("--help", "--version")} == set(re.findall(r"--[a-z][a-z-]+", page))
+
+
+VALUES = (DOCS / "values.md").read_text(encoding="utf-8")
+
+
+def fields_in(heading):
+    """The names in the first column of the table under *heading*."""
+    table = VALUES[VALUES.index(f"| {heading} |") :].split("\n\n")[0]
+    return {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def fields_of(cls):
+    properties = {name for name, item in vars(cls).items() if isinstance(item, property) and name[0] != "_"}
+    return {*cls.__struct_fields__, *properties}
+
+
+@pytest.mark.parametrize(
+    ("heading", "cls"),
+    [
+        ("field", chunkfold.Response),
+        ("field of `Usage`", chunkfold.Usage),
+        ("field of `StreamError`", chunkfold.StreamError),
+        ("field of `Limits`", chunkfold.Limits),
+    ],
+)
+def test_every_field_of_what_comes_out_is_explained_and_no_other(heading, cls):
+    assert fields_in(heading) == fields_of(cls)
+
+
+def test_every_part_and_every_event_is_listed_with_its_fields():
+    listed = dict(re.findall(r"`([A-Z]\w+)\(([\w, ]*)\)`", VALUES))
+    live = {events.ArgumentsPathDelta, events.ArgumentsFieldDone, events.TextPathDelta, events.TextFieldDone}
+    for cls in {*get_args(events.Event), *get_args(chunkfold.Part)} - live - {chunkfold.AudioPart, chunkfold.FilePart}:
+        assert listed.pop(cls.__name__) == ", ".join(cls.__struct_fields__)
+    assert not listed
+
+
+def test_the_code_of_the_page_on_values_runs():
+    (block,) = re.findall(r"```python\n(.*?)```", VALUES, re.DOTALL)
+    exec(compile(block, "values.md", "exec"), {})
 
 
 def test_every_diagnostic_is_explained_and_no_other():

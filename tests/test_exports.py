@@ -6,6 +6,8 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -102,6 +104,16 @@ def test_every_public_module_says_what_it_exports_and_what_it_is_for(module):
         assert module.__all__
 
 
+def public_names(cls):
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+def test_the_classes_that_a_caller_feeds_have_no_more_than_a_caller_needs():
+    decoder = {"feed", "finish", "close", "dialect", "end_seen"}
+    assert public_names(chunkfold.Decoder) == decoder | {"limits"}
+    assert public_names(chunkfold.Folder) == decoder | {"snapshot", "save", "restore"}
+
+
 def test_what_the_contract_names_is_exported():
     assert [name for name in PROMISED if name not in chunkfold.__all__] == []
     assert [name for name in PROMISED_EVENTS if name not in events.__all__] == []
@@ -123,6 +135,14 @@ def test_every_class_of_events_is_exported_and_known_by_its_type():
     assert {cls.__name__ for cls in classes} <= set(events.__all__)
     assert {cls.type for cls in classes} == set(events.CLASSES)
     assert set(events.Event.__args__) == classes
+
+
+def test_modules_are_at_hand_without_an_import_of_their_own():
+    ask = "import chunkfold, sys; before = set(sys.modules); print(chunkfold.presets.behest, chunkfold.resilience.Retry); print('chunkfold.resilience' in before)"
+    made = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert made.stdout.splitlines()[-1] == "False"
+    public = {found.name for found in pkgutil.iter_modules(chunkfold.__path__) if not found.name.startswith("_")}
+    assert public - {"cli"} <= set(dir(chunkfold))
 
 
 def test_no_module_is_called_like_something_exported():

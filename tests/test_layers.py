@@ -52,6 +52,7 @@ LAYERS = {
         "_observers",
         "_sources",
         "timing",
+        "_source_folder",
         "_http_errors",
         "_intake",
         "_reading",
@@ -59,12 +60,13 @@ LAYERS = {
         "_doors",
         "_wrap",
         "_prefill",
+        "_record",
         "typed",
         "native",
         "views",
         "resilience",
     },
-    "package": {"", "integrations"},
+    "package": {""},
     "command": {"cli", "__main__"},
 }
 RANK = {module: rank for rank, modules in enumerate(LAYERS.values()) for module in modules}
@@ -75,6 +77,7 @@ LOOKING_UP = {
     ("_value", "response"): "as above",
     ("response", "native"): "to_native() builds on demand what only few callers want",
     ("response", "_folder"): "from_native() folds a body",
+    ("response", "_record"): "record() writes what only few callers want",
     ("response", "_prefill"): "as_prefill() asks the dialects what may be gone on from",
 }
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Folder, LimitExceeded, Limits, Policy, _reading
+from chunkfold import LimitExceeded, Limits, Policy, _reading
+from chunkfold._source_folder import SourceFolder
 from chunkfold.likeness.counted import Counted
 from chunkfold.likeness.edges import Edges
 from chunkfold.likeness.shapes import Shape
@@ -81,7 +82,7 @@ def pieces_of(frame, texts):
 
 def one_by_one(pieces, dialect, **options):
     """The response of a folder that is fed."""
-    folder = Folder(dialect, **options)
+    folder = SourceFolder(dialect, **options)
     try:
         for piece in pieces:
             folder.feed(piece, events=False)
@@ -261,7 +262,7 @@ def test_a_source_that_has_failed_is_not_read_on():
 def test_pieces_are_read_ahead_only_where_they_are_alike():
     """A source may use one buffer again, or be slow: what is read ahead waits for what comes."""
     ahead = []
-    folder = Folder("openai-chat")
+    folder = SourceFolder("openai-chat")
     feed = folder.feed
 
     def source():
@@ -285,8 +286,8 @@ def test_pieces_are_read_ahead_only_where_they_are_alike():
 def test_short_runs_are_not_read_ahead(monkeypatch):
     """What is read ahead in vain costs more than it would have saved."""
     tries = []
-    take_many = Folder.take_many
-    monkeypatch.setattr(Folder, "take_many", lambda *args: tries.append(1) or take_many(*args))
+    take_many = SourceFolder.take_many
+    monkeypatch.setattr(SourceFolder, "take_many", lambda *args: tries.append(1) or take_many(*args))
     run = [chat("word ", 0)] * 30 + [sse({"id": "c", "choices": []})]
     for alike, expected in ((8, True), (64, False)):
         monkeypatch.setattr(_reading, "_RUN", alike)
@@ -311,8 +312,8 @@ def test_what_tells_a_long_text_again_is_not_read_ahead(monkeypatch):
             yield piece
 
     largest = []
-    take_many = Folder.take_many
-    monkeypatch.setattr(Folder, "take_many", lambda *args: largest.append(len(args[2])) or take_many(*args))
+    take_many = SourceFolder.take_many
+    monkeypatch.setattr(SourceFolder, "take_many", lambda *args: largest.append(len(args[2])) or take_many(*args))
     assert chunkfold.fold(source(), "openai-responses").text == text * 5000
     assert ahead == list(range(5003))
     assert 200_000 < sum(largest) < 300_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any, get_args
 
@@ -150,6 +151,10 @@ def test_the_repr_names_facts_and_gives_sizes():
     assert repr(ImagePart("image/png", b"123")) == "ImagePart(media_type='image/png', data=<3 bytes>)"
     assert repr(events.TextDelta(0, 1, "hello")) == "TextDelta(choice=0, index=1, text=<5 characters>)"
     assert "finish_reason='tool_calls'" in repr(RESPONSE.choices[0])
+    few, many = Choice(parts=(TextPart("hello"),), finish_reason="stop"), Choice(parts=(TextPart("hello"),) * 4)
+    shown = "Response(choices=[Choice(parts=[TextPart(text=<5 characters>)], finish_reason='stop')], ended='clean')"
+    assert repr(Response((few,), ended="clean")) == shown
+    assert repr(many) == "Choice(parts=<4>)"
 
 
 @every_value
@@ -417,3 +422,20 @@ def test_output_is_what_a_person_or_a_program_gets_something_from(event):
 def test_an_empty_delta_is_no_output():
     assert not events.is_output(events.TextDelta(0, 0, ""))
     assert not events.is_output(events.DataDelta(0, 0, b""))
+
+
+# The record
+
+
+def test_a_record_is_plain_json_with_parsed_arguments():
+    calls = (
+        ToolCall(name="f", raw_arguments='{"n": 1.10}', status="complete"),
+        ToolCall(name="g", status="empty"),
+        ToolCall(name="h", raw_arguments='{"n', status="truncated"),
+        ToolCall(name="s", raw_arguments="select 1", status="complete", type="custom"),
+    )
+    response = Response(choices=(Choice(parts=calls), Choice(index=1, parts=calls[:1])))
+    record = json.loads(json.dumps(response.record("saved.sse")))
+    assert [call["arguments"] for call in record["tool_calls"]] == [{"n": 1.1}, {}, None, "select 1"]
+    assert record["choices"][1]["tool_calls"][0]["arguments"] == {"n": 1.1}
+    assert (record["source"], record["tool_calls"][0]["raw_arguments"]) == ("saved.sse", '{"n": 1.10}')

@@ -231,6 +231,12 @@ def test_a_policy_is_a_policy(door, given):
         door(policy=given)
 
 
+@pytest.mark.parametrize("door", [chunkfold.stream, chunkfold.astream])
+def test_a_clock_is_a_function(door):
+    with refused(TypeError, "clock must be a function or None, not a float"):
+        door(BODY, clock=0.5)
+
+
 @doors
 @pytest.mark.parametrize("given", [{}, 5, Limits, Policy()])
 def test_limits_are_limits(door, given):

@@ -47,6 +47,13 @@ from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Message, Response, StreamError, Usage
 
 if TYPE_CHECKING:
+    from chunkfold import native as native
+    from chunkfold import partial_json as partial_json
+    from chunkfold import presets as presets
+    from chunkfold import resilience as resilience
+    from chunkfold import timing as timing
+    from chunkfold import typed as typed
+    from chunkfold import views as views
     from chunkfold._wrap import WrappedFold, wrap
 
 __all__ = [
@@ -94,14 +101,21 @@ __all__ = [
 ]
 
 
+# Few programs need them, and each module costs its part of the import.
+_LATER = frozenset({"native", "partial_json", "presets", "resilience", "timing", "typed", "views"})
+
+
 def __getattr__(name: str) -> Any:
-    # Few programs need it, and each module costs its part of the import.
     if name in ("WrappedFold", "wrap"):
         from chunkfold import _wrap
 
         return getattr(_wrap, name)
+    if name in _LATER:
+        from importlib import import_module
+
+        return import_module(f"chunkfold.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LATER})

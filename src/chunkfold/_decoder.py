@@ -87,7 +87,7 @@ class Decoder:
         # The name of the frames that the templates were made from.
         self._learned_event = ""
         if self._payloads.dialect is not None:
-            self.learn_anew()
+            self._learn_anew()
 
     @property
     def limits(self) -> Limits:
@@ -196,10 +196,6 @@ class Decoder:
     def end_seen(self) -> bool:
         """True once the dialect's end mark has come."""
         return self._payloads.end_seen
-
-    def note(self, kind: str, detail: str) -> None:
-        """Add a diagnostic of the layer that reads the source."""
-        self._writer.diagnose(kind, detail)
 
     def _how_it_ended(self, error: StreamError | None, cancelled: bool) -> Ended:
         # Who stops reading after the end mark has missed nothing.
@@ -346,7 +342,7 @@ class Decoder:
         known = self._payloads.dialect
         self._payloads.take(payload, frame)
         if self._payloads.dialect is not known:
-            self.learn_anew()
+            self._learn_anew()
         if self._payloads.has_spoken:
             self._head.clear()
 
@@ -384,19 +380,13 @@ class Decoder:
         self._hand_on(dict(payload), Frame(b""))
         self._writer.frame += 1
 
-    def learn_anew(self) -> None:
+    def _learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones."""
         if not is_slow() and self._payloads.dialect is not None:
             from chunkfold.likeness.templates import Templates
 
             dialect, cap = self._payloads.dialect, self._limits.frame_bytes
             self._templates = Templates(cap, dialect, all_totals=self._all_totals)
-
-    def tell_all_totals(self) -> None:
-        """Tell every usage also where only the response is asked for. To be called before anything is fed."""
-        self._all_totals = True
-        if self._payloads.dialect is not None:
-            self.learn_anew()
 
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []

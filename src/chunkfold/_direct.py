@@ -42,6 +42,16 @@ class DirectDecoder(Decoder):
     # How many bytes of a long read are looked at in one go.
     _span = _FIRST_SPAN
 
+    def note(self, kind: str, detail: str) -> None:
+        """Add a diagnostic of the layer that reads the source."""
+        self._writer.diagnose(kind, detail)
+
+    def tell_all_totals(self) -> None:
+        """Tell every usage also where only the response is asked for. To be called before anything is fed."""
+        self._all_totals = True
+        if self._payloads.dialect is not None:
+            self._learn_anew()
+
     def feed_into(self, accumulator: StreamAccumulator, data: Any) -> None:
         """
         Decode *data* straight into *accumulator*: the same as observing the events of `feed`, but events that nobody

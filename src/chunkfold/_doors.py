@@ -1,7 +1,7 @@
 """
 The doors: `fold` and `stream`, and their asynchronous twins.
 
-Each is a thin shell around a `Folder`: it reads the source, feeds the folder, and sees to it that the response is
+Each is a thin shell around a `SourceFolder`: it reads the source, feeds the folder, and sees to it that the response is
 finalised exactly once, whichever way the caller leaves.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from chunkfold._folder import Folder
 from chunkfold._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
-from chunkfold._reading import Reader
+from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _WrongUse, open_async_source, open_source
 from chunkfold._streams import AsyncStream, Stream
+from chunkfold._wording import observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def fold(
         PolicyError: If the policy calls something that was found an error; it carries the whole response.
         OSError: If *source* is a path that cannot be opened.
     """
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -74,6 +74,8 @@ def fold(
     try:
         if opened.is_failure:
             return folder.close(error_of(opened, body_of(opened.pieces)))
+        from chunkfold._reading import Reader
+
         reader, intake = Reader(folder, opened.pieces), Intake(folder)
         while True:
             try:
@@ -104,7 +106,7 @@ async def afold(
     policy: Policy | None = None,
 ) -> Response:
     """As `fold`, for asynchronous sources and everything that `fold` takes."""
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -225,7 +227,7 @@ def stream(
 
     An observer that raises is reported once, through `logging`, and does not stop the stream.
     """
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -305,7 +307,7 @@ def astream(
     on_done: Callable[[Response], object] | None = None,
 ) -> AsyncStream:
     """As `stream`, for `async with` and `async for`. `response()` is a plain method and never waits."""
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,
@@ -327,6 +329,7 @@ def astream(
 def _timer(clock: Callable[[], float] | None) -> Timer | None:
     if clock is None:
         return None
+    observer("clock", clock)
     from chunkfold.timing import Timer
 
     return Timer(clock)

@@ -14,7 +14,7 @@ from chunkfold._wording import described
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chunkfold._folder import Folder
+    from chunkfold._source_folder import SourceFolder
     from chunkfold._sources import Opened
     from chunkfold.events import Event
     from chunkfold.response import StreamError
@@ -27,7 +27,7 @@ _ERROR_BODY_BYTES = 1 << 20
 class Intake:
     """What a source gives, as the folder takes it: bytes, or the payload that an object stands for."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: SourceFolder) -> None:
         self._folder = folder
         self._watch: LineWatch | None = LineWatch()
         self._has_payloads = False

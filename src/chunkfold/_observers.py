@@ -11,7 +11,7 @@ from chunkfold.events import MessageReset, PartReplace, PartStart, PartStop, Rea
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chunkfold._folder import Folder
+    from chunkfold._source_folder import SourceFolder
     from chunkfold.events import Event
     from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
@@ -49,7 +49,7 @@ class Observers:
         self._usage: Usage | None = None
         self._reported: set[str] = set()
         # What is to be told: the events of several reads, and the end, where an observer reads on or closes the stream.
-        self._reads: deque[tuple[list[Event], Folder]] = deque()
+        self._reads: deque[tuple[list[Event], SourceFolder]] = deque()
         self._end: Response | None = None
         self._is_telling = False
 
@@ -65,7 +65,7 @@ class Observers:
             observer(name, callback)
         return None if all(callback is None for callback in callbacks) else cls(*callbacks)
 
-    def hear(self, events: list[Event], folder: Folder) -> None:
+    def hear(self, events: list[Event], folder: SourceFolder) -> None:
         """Tell what *events*, already folded by *folder*, say about choice 0."""
         self._reads.append((events, folder))
         self._tell_all()
@@ -90,7 +90,7 @@ class Observers:
             if end is not None:
                 self._tell("on_done", self._on_done, end)
 
-    def _tell_read(self, events: list[Event], folder: Folder) -> None:
+    def _tell_read(self, events: list[Event], folder: SourceFolder) -> None:
         resets: list[tuple[int, int]] | None = None
         for position, event in enumerate(events):
             if isinstance(event, TextDelta):

@@ -155,7 +155,8 @@ class Payloads:
             self._held_bytes += len(frame.data)
         elif not self._overflow:
             self._overflow = True
-            self._writer.diagnose("held_too_much", f"after {len(self._held)} payloads without a dialect")
+            detail = f"{len(self._held)} payloads told no dialect; until one does, no more are kept"
+            self._writer.diagnose("held_too_much", detail)
 
     def _speak(self, dialect: type[dialects.Dialect]) -> None:
         cumulative = dialect.cumulative if self._cumulative is None else self._cumulative

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chunkfold._folder import Folder
+    from chunkfold._source_folder import SourceFolder
 
 __all__ = ["Reader"]
 
@@ -103,7 +103,7 @@ class _Joined:
 class Reader:
     """The pieces of a source that have to be fed one by one. What came between them has been folded."""
 
-    def __init__(self, folder: Folder, source: Iterator[Any]) -> None:
+    def __init__(self, folder: SourceFolder, source: Iterator[Any]) -> None:
         self._folder = folder
         self._source = source
         self._ahead = _Ahead(source, _FEW, _MANY)

@@ -363,7 +363,7 @@ def _complete(decoder: DirectDecoder, accumulator: StreamAccumulator, parts: lis
     accumulator._builder.show_anew()
     for setting in (decoder._limits, accumulator._builder.policy):
         type(setting).from_dict(setting.to_dict())
-    decoder.learn_anew()
+    decoder._learn_anew()
 
 
 # Classes and their fields

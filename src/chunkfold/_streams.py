@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
 
-    from chunkfold._folder import Folder
     from chunkfold._observers import Observers
+    from chunkfold._source_folder import SourceFolder
     from chunkfold._sources import Opened
     from chunkfold.events import Event
     from chunkfold.response import Response, StreamError
@@ -34,7 +34,7 @@ class _Events:
     """What both streams share: the events that wait, and the one time that the response is finalised."""
 
     def __init__(
-        self, folder: Folder, opened: Opened, observers: Observers | None = None, timer: Timer | None = None
+        self, folder: SourceFolder, opened: Opened, observers: Observers | None = None, timer: Timer | None = None
     ) -> None:
         self._timer = timer
         self._folder = folder

@@ -28,6 +28,8 @@ _FACTS = frozenset(
     }
 )  # fmt: skip
 _FACT_LENGTH = 80
+# So many choices, parts or diagnostics are shown; of more it is said how many they are.
+_FEW = 3
 # CPython refuses to write long integers.
 _FACT_BITS = 256
 
@@ -182,6 +184,8 @@ def _size_of(value: Any) -> str:
         return f"<{len(value)} characters>"
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"
+    if isinstance(value, tuple) and 0 < len(value) <= _FEW and all(isinstance(item, Value) for item in value):
+        return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, (list, tuple, dict)):
         return f"<{len(value)}>"
     return f"<{type(value).__name__}>"

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
-from chunkfold._folder import Folder
 from chunkfold._intake import Intake
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
+from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _is_async_httpx, is_whole_answer
 from chunkfold._wording import described, observer
 
@@ -38,7 +38,7 @@ _READS = 64
 class WrappedFold:
     """What a wrapped stream folds into."""
 
-    def __init__(self, folder: Folder, on_done: Callable[[Response], object] | None) -> None:
+    def __init__(self, folder: SourceFolder, on_done: Callable[[Response], object] | None) -> None:
         self._folder = folder
         self._intake = Intake(folder)
         self._on_done = on_done
@@ -166,7 +166,7 @@ def wrap(
     """
     kind = _kind_of(vendor_stream)
     observer("on_done", on_done)
-    folder = Folder(
+    folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,
         cumulative_deltas=cumulative_deltas,

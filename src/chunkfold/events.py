@@ -62,12 +62,13 @@ class MessageStart(_Event, frozen=True):
     field stands.
     """
 
-    type: ClassVar[str] = "message_start"
+    type: ClassVar[Literal["message_start"]] = "message_start"
 
     id: str | None = None
     model: str | None = None
     created: int | float | str | None = None
     role: str | None = None
+    """`None` here as everywhere: not said in this event."""
     dialect: str | None = None
     """The canonical name of the dialect that the stream speaks."""
     vendor: str | None = None
@@ -81,7 +82,7 @@ class PartStart(_Event, frozen=True):
     the provider's further fields as sent. For a part of kind `unknown` it is the payload.
     """
 
-    type: ClassVar[str] = "part_start"
+    type: ClassVar[Literal["part_start"]] = "part_start"
 
     choice: int
     index: int
@@ -97,7 +98,7 @@ class PartStart(_Event, frozen=True):
 class TextDelta(_Event, frozen=True, gc=False):
     """More text of the answer."""
 
-    type: ClassVar[str] = "text_delta"
+    type: ClassVar[Literal["text_delta"]] = "text_delta"
 
     choice: int
     index: int
@@ -107,7 +108,7 @@ class TextDelta(_Event, frozen=True, gc=False):
 class ReasoningDelta(_Event, frozen=True, gc=False):
     """More reasoning."""
 
-    type: ClassVar[str] = "reasoning_delta"
+    type: ClassVar[Literal["reasoning_delta"]] = "reasoning_delta"
 
     choice: int
     index: int
@@ -117,7 +118,7 @@ class ReasoningDelta(_Event, frozen=True, gc=False):
 class RefusalDelta(_Event, frozen=True, gc=False):
     """More of a refusal."""
 
-    type: ClassVar[str] = "refusal_delta"
+    type: ClassVar[Literal["refusal_delta"]] = "refusal_delta"
 
     choice: int
     index: int
@@ -127,7 +128,7 @@ class RefusalDelta(_Event, frozen=True, gc=False):
 class ToolArgumentsDelta(_Event, frozen=True, gc=False):
     """More argument text of a tool call: JSON text, cut anywhere."""
 
-    type: ClassVar[str] = "tool_arguments_delta"
+    type: ClassVar[Literal["tool_arguments_delta"]] = "tool_arguments_delta"
 
     choice: int
     index: int
@@ -137,7 +138,7 @@ class ToolArgumentsDelta(_Event, frozen=True, gc=False):
 class DataDelta(_Event, frozen=True, gc=False):
     """More bytes of a picture, an audio or a file, decoded."""
 
-    type: ClassVar[str] = "data_delta"
+    type: ClassVar[Literal["data_delta"]] = "data_delta"
 
     choice: int
     index: int
@@ -147,7 +148,7 @@ class DataDelta(_Event, frozen=True, gc=False):
 class PartUpdate(_Event, frozen=True):
     """Fields of a part that came late. What is given replaces; `None` leaves alone; `extra` as in `PartStart`."""
 
-    type: ClassVar[str] = "part_update"
+    type: ClassVar[Literal["part_update"]] = "part_update"
 
     choice: int
     index: int
@@ -160,7 +161,7 @@ class PartUpdate(_Event, frozen=True):
 class PartReplace(_Event, frozen=True):
     """The server has stated a part whole: it stands instead of what was gathered."""
 
-    type: ClassVar[str] = "part_replace"
+    type: ClassVar[Literal["part_replace"]] = "part_replace"
     _nested: ClassVar[dict[str, Any]] = {"part": part_from_dict}
 
     choice: int
@@ -171,7 +172,7 @@ class PartReplace(_Event, frozen=True):
 class PartStop(_Event, frozen=True):
     """A part is complete. `index=None` closes the oldest open one."""
 
-    type: ClassVar[str] = "part_stop"
+    type: ClassVar[Literal["part_stop"]] = "part_stop"
 
     choice: int
     index: int | None = None
@@ -180,17 +181,18 @@ class PartStop(_Event, frozen=True):
 class Annotations(_Event, frozen=True):
     """Citations, each whole, of a part or (`index=None`) of the choice."""
 
-    type: ClassVar[str] = "annotations"
+    type: ClassVar[Literal["annotations"]] = "annotations"
 
     choice: int
     index: int | None
     items: tuple[dict[str, Any], ...]
+    """As sent."""
 
 
 class Logprobs(_Event, frozen=True):
     """Log-probabilities of new tokens, as sent."""
 
-    type: ClassVar[str] = "logprobs"
+    type: ClassVar[Literal["logprobs"]] = "logprobs"
 
     choice: int
     items: tuple[Any, ...]
@@ -199,7 +201,7 @@ class Logprobs(_Event, frozen=True):
 class UsageUpdate(_Event, frozen=True):
     """The usage so far: it replaces what was said before."""
 
-    type: ClassVar[str] = "usage_update"
+    type: ClassVar[Literal["usage_update"]] = "usage_update"
     _nested: ClassVar[dict[str, Any]] = {"usage": Usage.from_dict}
 
     usage: Usage
@@ -208,7 +210,7 @@ class UsageUpdate(_Event, frozen=True):
 class Finish(_Event, frozen=True):
     """The server has said why the model stopped. May come again; the last one stands."""
 
-    type: ClassVar[str] = "finish"
+    type: ClassVar[Literal["finish"]] = "finish"
 
     choice: int
     reason: FinishReason
@@ -219,16 +221,17 @@ class Finish(_Event, frozen=True):
 class MessageReset(_Event, frozen=True):
     """The server takes back what came from part *from_part* on: drop it, as the response does."""
 
-    type: ClassVar[str] = "message_reset"
+    type: ClassVar[Literal["message_reset"]] = "message_reset"
 
     from_part: int
     reason: Literal["replay", "step", "attempt"]
+    """`replay`: the message began anew. `step`: a step of a run did. `attempt`: the request was made again."""
 
 
 class ErrorEvent(_Event, frozen=True):
     """An error has been told. What came before it stands."""
 
-    type: ClassVar[str] = "error"
+    type: ClassVar[Literal["error"]] = "error"
     _nested: ClassVar[dict[str, Any]] = {"error": StreamError.from_dict}
 
     error: StreamError
@@ -237,13 +240,13 @@ class ErrorEvent(_Event, frozen=True):
 class Ping(_Event, frozen=True):
     """The server is alive: a comment or a keep-alive."""
 
-    type: ClassVar[str] = "ping"
+    type: ClassVar[Literal["ping"]] = "ping"
 
 
 class UnknownEvent(_Event, frozen=True):
     """Something that this version does not know. It becomes an `unknown` part of choice 0, at the next index."""
 
-    type: ClassVar[str] = "unknown"
+    type: ClassVar[Literal["unknown"]] = "unknown"
 
     name: str
     payload: Any = None
@@ -256,7 +259,7 @@ class Extra(_Event, frozen=True):
     It replaces an earlier value at that path. A last step of `"-"` appends to a list, as in JSON Patch (RFC 6902).
     """
 
-    type: ClassVar[str] = "extra"
+    type: ClassVar[Literal["extra"]] = "extra"
 
     path: tuple[str | int, ...]
     value: Any
@@ -265,7 +268,7 @@ class Extra(_Event, frozen=True):
 class DiagnosticEvent(_Event, frozen=True):
     """Something odd was met and dealt with."""
 
-    type: ClassVar[str] = "diagnostic"
+    type: ClassVar[Literal["diagnostic"]] = "diagnostic"
     _nested: ClassVar[dict[str, Any]] = {"diagnostic": Diagnostic.from_dict}
 
     diagnostic: Diagnostic
@@ -279,7 +282,7 @@ class ArgumentsPathDelta(_Event, frozen=True, gc=False):
     on with the text so far is followed by all of it again; after a `MessageReset` what was told of its parts is void.
     """
 
-    type: ClassVar[str] = "arguments_path_delta"
+    type: ClassVar[Literal["arguments_path_delta"]] = "arguments_path_delta"
 
     choice: int
     index: int
@@ -295,7 +298,7 @@ class ArgumentsFieldDone(_Event, frozen=True, gc=False):
     The containers belong to the reader: do not change them.
     """
 
-    type: ClassVar[str] = "arguments_field_done"
+    type: ClassVar[Literal["arguments_field_done"]] = "arguments_field_done"
 
     choice: int
     index: int
@@ -306,7 +309,7 @@ class ArgumentsFieldDone(_Event, frozen=True, gc=False):
 class TextPathDelta(_Event, frozen=True, gc=False):
     """As `ArgumentsPathDelta`, for an answer text that is a JSON document."""
 
-    type: ClassVar[str] = "text_path_delta"
+    type: ClassVar[Literal["text_path_delta"]] = "text_path_delta"
 
     choice: int
     index: int
@@ -317,7 +320,7 @@ class TextPathDelta(_Event, frozen=True, gc=False):
 class TextFieldDone(_Event, frozen=True, gc=False):
     """As `ArgumentsFieldDone`, for an answer text that is a JSON document."""
 
-    type: ClassVar[str] = "text_field_done"
+    type: ClassVar[Literal["text_field_done"]] = "text_field_done"
 
     choice: int
     index: int
@@ -328,7 +331,7 @@ class TextFieldDone(_Event, frozen=True, gc=False):
 class MessageStop(_Event, frozen=True):
     """The end of the stream: always the last event, exactly once."""
 
-    type: ClassVar[str] = "message_stop"
+    type: ClassVar[Literal["message_stop"]] = "message_stop"
 
     ended: Ended
 

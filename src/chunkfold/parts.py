@@ -52,9 +52,10 @@ class TextPart(Value, frozen=True):
     """A piece of the answer."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "text"
+    kind: ClassVar[Literal["text"]] = "text"
 
     text: str = ""
+    """All of it, joined."""
     id: str | None = None
     """The provider's id of the block or item; `None` if it gave none."""
     phase: str | None = None
@@ -71,9 +72,10 @@ class ReasoningPart(Value, frozen=True):
     """The model's visible or opaque thinking."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "reasoning"
+    kind: ClassVar[Literal["reasoning"]] = "reasoning"
 
     text: str = ""
+    """The thinking in words; `""` if only a signature or an encrypted form came."""
     signature: str | None = None
     """An opaque token to send back unchanged with this part; `None` if there was none."""
     encrypted: str | None = None
@@ -90,9 +92,10 @@ class RefusalPart(Value, frozen=True):
     """The model's refusal, where the provider keeps it apart from the answer."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "refusal"
+    kind: ClassVar[Literal["refusal"]] = "refusal"
 
     text: str = ""
+    """All of it, joined."""
 
 
 class ToolCall(Value, frozen=True, dict=True):
@@ -184,14 +187,16 @@ class ToolResult(Value, frozen=True):
     """What a tool that the server ran gave back."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "server_tool_result"
+    kind: ClassVar[Literal["server_tool_result"]] = "server_tool_result"
 
     call_id: str | None = None
     """The id of the call that it answers; `None` if the provider does not say."""
     name: str | None = None
+    """The tool's name; `None` if the provider does not repeat it."""
     content: Any = None
     """The result as sent: text, a list or an object."""
     is_error: bool = False
+    """True if the provider says that the tool failed."""
     extra: dict[str, Any] = {}
     """Further fields of the provider, as sent."""
 
@@ -202,7 +207,9 @@ class _Media(Value, frozen=True):
     data: bytes | None = None
     """The content, decoded; `None` if only a `url` or an `id` came."""
     url: str | None = None
+    """Where it is to be had; `None` if the provider does not say."""
     id: str | None = None
+    """The provider's id of it; `None` if it gave none."""
     transcript: str | None = None
     """The words of an audio; `None` if there were none."""
     final: bool = True
@@ -215,28 +222,28 @@ class ImagePart(_Media, frozen=True):
     """A picture that the model made."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "image"
+    kind: ClassVar[Literal["image"]] = "image"
 
 
 class AudioPart(_Media, frozen=True):
     """Speech or sound that the model made."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "audio"
+    kind: ClassVar[Literal["audio"]] = "audio"
 
 
 class FilePart(_Media, frozen=True):
     """A file that the model made or names."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "file"
+    kind: ClassVar[Literal["file"]] = "file"
 
 
 class UnknownPart(Value, frozen=True):
     """Something that this version does not know: carried as sent, never dropped."""
 
     _tag_name: ClassVar[str] = "kind"
-    kind: ClassVar[Kind] = "unknown"
+    kind: ClassVar[Literal["unknown"]] = "unknown"
 
     name: str = ""
     """The provider's name for it, or ours for what has none."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from chunkfold import _json
 from chunkfold._value import Value, listed
 from chunkfold._wording import described
 from chunkfold.errors import IncompleteResponse
@@ -90,6 +89,7 @@ class StreamError(Value, frozen=True, eq=False):
     type: str | None = None
     """The class of the error in the provider's words (`overloaded_error`, `UNAVAILABLE`, `ThrottlingException`)."""
     message: str | None = None
+    """A sentence for people; of what is no stream, its first 200 characters. `None` if there is none."""
     code: str | int | None = None
     """The provider's code, as sent."""
     status: int | None = None
@@ -99,6 +99,7 @@ class StreamError(Value, frozen=True, eq=False):
     retry_after: float | None = None
     """Seconds to wait, as the server asked; `None` if it did not."""
     origin: Literal["provider", "transport", "decoder"] = "provider"
+    """Who told it: the server, the source (which has failed), or this library (no stream, or a limit)."""
     raw: Any = None
     """What was sent; `None` for errors that are not the provider's."""
     exception: Any = None
@@ -144,9 +145,11 @@ class Diagnostic(Value, frozen=True):
     frame: int | None = None
     """The number of the frame, from 0; `None` if it belongs to none."""
     choice: int | None = None
+    """The index of the choice; `None` if it is about none."""
     index: int | None = None
-    """Our index of the part."""
+    """Our index of the part; `None` if it is about none."""
     detail: str = ""
+    """What was met and what was done, for people. Its wording may change."""
 
 
 class Message(Value, frozen=True, eq=False):
@@ -155,7 +158,9 @@ class Message(Value, frozen=True, eq=False):
     _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
 
     role: str = "assistant"
+    """As the server says; `assistant` if it does not."""
     parts: tuple[Part, ...] = ()
+    """In the order in which the model produced them."""
     dialect: str | None = None
     """In whose words it came; `None`: not known, taken for those of whom it is sent to."""
 
@@ -234,6 +239,7 @@ class Choice(Value, frozen=True, dict=True):
     _nested: ClassVar[dict[str, Any]] = {"parts": parts_from_list}
 
     index: int = 0
+    """The provider's number of it, from 0."""
     parts: tuple[Part, ...] = ()
     """In the order in which the model produced them."""
     finish_reason: FinishReason | None = None
@@ -245,6 +251,7 @@ class Choice(Value, frozen=True, dict=True):
     annotations: tuple[dict[str, Any], ...] = ()
     """Citations of the whole choice, in order, without exact repeats."""
     role: str = "assistant"
+    """As the server says; `assistant` if it does not."""
 
     # A snapshot knows some things before they are asked for (`_shown.py`); they wait in `__dict__`, which is no part of
     # the value. So does the dialect, which the response knows.
@@ -329,8 +336,11 @@ class Response(Value, frozen=True):
     truncated: bool = False
     """True if the bytes ended before the server said that it was done."""
     error: StreamError | None = None
+    """What went wrong; `None` if nothing did. What came before it stands."""
     id: str | None = None
+    """The provider's id of the response; `None` if it gave none."""
     model: str | None = None
+    """The model that answered, by its name in the stream; `None` if it is not said."""
     created: int | float | str | None = None
     """When the provider says that it was made, in its own form (mostly seconds since 1970)."""
     dialect: str | None = None
@@ -338,6 +348,7 @@ class Response(Value, frozen=True):
     vendor: str | None = None
     """Who served it, where the stream shows it."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """What was odd in the stream and what was done about it, in order."""
     extra: dict[str, Any] = {}
     """Fields of the provider beside the message, at the path where its own whole body has them."""
 
@@ -483,54 +494,10 @@ class Response(Value, frozen=True):
 
     def record(self, source: str | None = None) -> dict[str, Any]:
         """
-        The response as the command line prints it: one flat object with parsed arguments.
+        The response as one flat object, as the command prints it, with parsed arguments: `None` if a call is unusable.
 
         *source* names where the bytes came from. Use `to_dict` to read it back later.
         """
-        out: dict[str, Any] = {
-            "source": source,
-            "dialect": self.dialect,
-            "id": self.id,
-            "model": self.model,
-            "text": self.text,
-            "reasoning": self.reasoning,
-            "refusal": self.refusal,
-            "tool_calls": [_call_record(call) for call in self.tool_calls],
-            "finish_reason": self.finish_reason,
-            "native_finish_reason": self.native_finish_reason,
-            "usage": self.usage.to_dict() if self.usage else None,
-            "error": self.error.to_dict() if self.error else None,
-            "truncated": self.truncated,
-            "ended": self.ended,
-            "parts": [part.to_dict() for part in self.parts],
-        }
-        if len(self.choices) > 1:
-            out["choices"] = [_choice_record(choice) for choice in self.choices]
-        out["diagnostics"] = [diagnostic.to_dict() for diagnostic in self.diagnostics]
-        return out
+        from chunkfold._record import parsed_arguments, record_of
 
-
-def _choice_record(choice: Choice) -> dict[str, Any]:
-    return {
-        "index": choice.index,
-        "text": choice.text,
-        "reasoning": choice.reasoning,
-        "refusal": choice.refusal,
-        "tool_calls": [_call_record(call) for call in choice.tool_calls],
-        "finish_reason": choice.finish_reason,
-        "native_finish_reason": choice.native_finish_reason,
-        "parts": [part.to_dict() for part in choice.parts],
-    }
-
-
-def _call_record(call: ToolCall) -> dict[str, Any]:
-    arguments: Any = None
-    if call.is_usable:
-        arguments = call.raw_arguments if call.type == "custom" else _json.verbatim(call.raw_arguments or "{}")
-    return {
-        "id": call.id,
-        "name": call.name,
-        "status": call.status,
-        "arguments": arguments,
-        "raw_arguments": call.raw_arguments,
-    }
+        return record_of(self, source, parsed_arguments)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold._value import Value
+from chunkfold._value import Value, listed
 from chunkfold.events import DataDelta, MessageReset, PartStart, is_output
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class PartTiming(Value, frozen=True):
 
 
 def _parts_from_list(data: list[dict[str, Any]]) -> tuple[PartTiming, ...]:
-    return tuple(PartTiming.from_dict(item) for item in data)
+    return tuple(PartTiming.from_dict(item) for item in listed(data))
 
 
 class Timing(Value, frozen=True):
@@ -50,21 +50,27 @@ class Timing(Value, frozen=True):
     _nested: ClassVar[dict[str, Any]] = {"parts": _parts_from_list}
 
     first_byte: float | None = None
+    """The first read that brought anything."""
     first_event: float | None = None
+    """The first event of any kind."""
     first_output: float | None = None
     """The first text, reasoning, arguments or data that was not empty."""
     first_output_kind: str | None = None
     """The kind of part that it belonged to."""
     last_output: float | None = None
+    """So far, while the stream is open."""
     total: float = 0.0
     """Until the end of the stream, or until the last read if it has not ended."""
     outputs: int = 0
+    """How many events brought something."""
     gap_median: float | None = None
     """Between one output and the next. Outputs of one read have no gap between them: their gap is 0."""
     gap_95: float | None = None
     """95 of 100 gaps are not longer."""
     gap_longest: float | None = None
+    """`None`, as the other two, if there were less than two outputs."""
     characters: int = 0
+    """Characters of text, reasoning and arguments; bytes of media."""
     characters_per_second: float | None = None
     """From the first to the last output; `None` if they came at once."""
     output_tokens: int | None = None

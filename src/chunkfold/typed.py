@@ -18,8 +18,8 @@ from chunkfold._validation import Invalid, check_type, validated
 from chunkfold.errors import OutputInvalid
 
 if TYPE_CHECKING:
-    from chunkfold._folder import Folder
     from chunkfold._observers import Observers
+    from chunkfold._source_folder import SourceFolder
     from chunkfold._sources import Opened
     from chunkfold.timing import Timer
 
@@ -28,7 +28,7 @@ __all__ = ["AsyncTypedStream", "TypedStream", "prepare"]
 T = TypeVar("T")
 
 
-def prepare(folder: Folder, output_type: type[Any]) -> None:
+def prepare(folder: SourceFolder, output_type: type[Any]) -> None:
     """
     Have *folder* read answer text that is JSON.
 
@@ -43,7 +43,7 @@ def prepare(folder: Folder, output_type: type[Any]) -> None:
 class _Typed(Generic[T]):
     """What both streams have beside events: the answer as a value."""
 
-    _folder: Folder
+    _folder: SourceFolder
     _type: type[T]
 
     def partial(self) -> Any:
@@ -91,7 +91,12 @@ class TypedStream(Stream, _Typed[T]):
     """A `Stream` whose answer is a T."""
 
     def __init__(
-        self, folder: Folder, opened: Opened, observers: Observers | None, timer: Timer | None, output_type: type[T]
+        self,
+        folder: SourceFolder,
+        opened: Opened,
+        observers: Observers | None,
+        timer: Timer | None,
+        output_type: type[T],
     ) -> None:
         self._type = output_type
         super().__init__(folder, opened, observers, timer)
@@ -101,7 +106,12 @@ class AsyncTypedStream(AsyncStream, _Typed[T]):
     """An `AsyncStream` whose answer is a T. `partial()` and `output()` are plain methods and never wait."""
 
     def __init__(
-        self, folder: Folder, opened: Opened, observers: Observers | None, timer: Timer | None, output_type: type[T]
+        self,
+        folder: SourceFolder,
+        opened: Opened,
+        observers: Observers | None,
+        timer: Timer | None,
+        output_type: type[T],
     ) -> None:
         self._type = output_type
         super().__init__(folder, opened, observers, timer)

@@ -169,3 +169,9 @@ def test_times_in_words():
         "part 1 (text): 5.00 s to 5.00 s, 5 characters",
         "part 2 (tool_call): 6.00 s to 6.00 s, 2 characters",
     ]
+
+
+@pytest.mark.parametrize("parts", [5, "x", {"a": 1}, [5], [{}]])
+def test_what_is_no_written_timing_is_refused(parts):
+    with pytest.raises(ValueError, match=r"Timing\.parts"):
+        Timing.from_dict({"parts": parts})

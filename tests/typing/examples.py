@@ -43,3 +43,21 @@ async def watched(source: object) -> chunkfold.Message:
             if events.is_output(event):
                 break
     return stream.response().message
+
+
+def told_by_their_words(response: chunkfold.Response, happened: list[events.Event]) -> str:
+    """`type` of an event and `kind` of a part tell a type checker which one it is."""
+    text = ""
+    for event in happened:
+        if event.type == "text_delta":
+            assert_type(event, events.TextDelta)
+            text += event.text
+        elif event.type == "message_reset":
+            assert_type(event, events.MessageReset)
+            text = ""
+    for part in response.parts:
+        if part.kind == "text":
+            assert_type(part, chunkfold.TextPart)
+        elif part.kind == "tool_call":
+            assert_type(part, chunkfold.ToolCall)
+    return text

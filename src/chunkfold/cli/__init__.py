@@ -29,19 +29,22 @@ __all__ = ["main"]
 
 OK, USAGE, LENGTH, TRUNCATED, PROVIDER, VIOLATION, LIMIT, INTERRUPTED, BROKEN_PIPE = 0, 2, 3, 4, 5, 6, 7, 130, 141
 
+# No line is longer than the 79 characters of a narrow terminal.
 _HELP = """\
 Fold the streamed output of an LLM API into the complete message.
 
-  curl -N https://... | chunkfold      watch the answer come together
-  chunkfold --json saved.sse           the whole message as one JSON object
-  chunkfold --events saved.sse         what happened, one JSON object a line
-  chunkfold --native saved.sse         the body that the provider sends without streaming
+  curl -N https://... | chunkfold   watch the answer come together
+  chunkfold --json saved.sse        the whole message as one JSON object
+  chunkfold --events saved.sse      what happened, one JSON object a line
+  chunkfold --native saved.sse      the body that is sent without streaming
 
-The text goes to standard output; reasoning, notes and the closing line to standard error."""
+The text goes to standard output; reasoning, notes and the closing line go to
+standard error. The verb `fold` may stand before the files."""
 
 _STATUS = """\
-exit status: 0 complete; 2 wrong use; 3 cut by the length limit; 4 truncated or empty; 5 the provider reported an
-error; 6 not a stream; 7 a limit was hit; 130 interrupted; 141 broken pipe. With several files the highest."""
+exit status: 0 complete; 2 wrong use; 3 cut by the length limit; 4 truncated
+or empty; 5 the provider reported an error; 6 not a stream; 7 a limit was hit;
+130 interrupted; 141 broken pipe. With several files the highest."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -157,9 +160,11 @@ def _follow(events: Stream, show: Show, name: str) -> int:
         except StopIteration:
             return OK
         except LimitExceeded as breach:
+            show.pause()
             _complain(f"{name}: {breach}")
             return LIMIT
         except OSError as error:
+            show.pause()
             _complain(f"{name}: {error.strerror or error}")
             return USAGE
         show.event(event)
@@ -199,7 +204,12 @@ def _fold_parser() -> argparse.ArgumentParser:
     form.add_argument(
         "--native", action="store_true", help="print the provider's own body, as sent without streaming, one a line"
     )
-    parser.add_argument("--dialect", default="auto", metavar="NAME", help="the wire dialect (default: found out)")
+    parser.add_argument(
+        "--dialect",
+        default="auto",
+        metavar="NAME",
+        help="the wire dialect (default: found out; a wrong name lists all)",
+    )
     parser.add_argument("--split-think-tags", action="store_true", help="take <think>...</think> for reasoning")
     parser.add_argument("--cumulative-deltas", action="store_true", help="each text is the whole text so far")
     parser.add_argument("--stats", action="store_true", help="say when what came: on standard error, or in the JSON")

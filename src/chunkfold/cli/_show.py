@@ -14,8 +14,10 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from chunkfold import _json
+from chunkfold._record import exact_arguments, record_of
 from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
+from chunkfold.cli._notes import amiss, not_shown
 from chunkfold.events import (
     ErrorEvent,
     Event,
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell", "was_unheard"]
 
 _LONG = 1 << 20
-# Diagnostics that explain why there is no text.
-_TOLD = frozenset({"dialect_mismatch", "held_too_much"})
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -85,7 +85,9 @@ class Show:
             self._clear()
 
     def _progress(self, percent: int) -> None:
-        tell(f"\r{harmless(self.name, sys.stderr)}: {percent} %")
+        name = harmless(self.name, sys.stderr)
+        # On one line, or it could not be cleared.
+        tell(f"\r{name if len(name) < 50 else '…' + name[-49:]}: {percent} %")
         self._has_bar = True
 
     def _clear(self) -> None:
@@ -97,6 +99,9 @@ class Show:
     def event(self, event: Event) -> None:
         """Show one event."""
 
+    def pause(self) -> None:
+        """What is written next to standard error stands on a line of its own."""
+
     def end(self, response: Response, timing: Timing | None = None) -> None:
         """Show the response, and when it came if that was asked for."""
         if timing is not None:
@@ -107,7 +112,7 @@ class Record(Show):
     """The response as one JSON object on one line."""
 
     def end(self, response: Response, timing: Timing | None = None) -> None:
-        record = response.record(self.name)
+        record = record_of(response, self.name, exact_arguments)
         if timing is not None:
             record["stats"] = timing.to_dict()
         _out_json(_json.encode(record))
@@ -123,6 +128,8 @@ class Body(Show):
             tell(f"{harmless(self.name, sys.stderr)}: {error}\n")
             body = None
         _out_json(_json.encode(body))
+        for line in amiss(response):  # the body does not say it
+            tell(f"{harmless(f'{self.name}: {line}', sys.stderr)}\n")
         super().end(response, timing)
 
 
@@ -159,6 +166,7 @@ class Live(Show):
     def __init__(self, name: str, *, several: bool) -> None:
         super().__init__(name, several=several)
         self._to_person = sys.stdout.isatty()
+        self._is_mixed = not self._to_person and _is_same_file(sys.stdout, sys.stderr)
         self._colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
         self._begun = time.monotonic()
         self._first: float | None = None
@@ -169,7 +177,6 @@ class Live(Show):
         # What standard error has on its open line: reasoning that a text must not run into.
         self._open_line = False
         self._in_call = False
-        self._texts: set[tuple[int, int]] = set()
         self._unnamed: set[tuple[int, int]] = set()
         self.live_arguments = self._to_person
         self._calls = Calls(self._fill) if self._to_person else None
@@ -207,19 +214,9 @@ class Live(Show):
         differs = self._restate(response.text)
         self._end_line()
         if differs:
-            self._note("! the answer differs from what was shown as it came: see --json")
-        for call in response.tool_calls:
-            if not call.is_usable:
-                self._note(f"! {call.name or call.id or 'a call'}: arguments {call.status}, not usable")
-        for diagnostic in response.diagnostics:
-            if diagnostic.kind in _TOLD:
-                self._note(f"! {diagnostic.detail}")
-        if response.error is not None:
-            error = response.error
-            told = [str(word) for word in (error.type or error.code, error.message) if word]
-            self._note(": ".join([f"! {error.origin} error", *told]))
-        if response.truncated:
-            self._note("! truncated: the stream ended before the server said that it was done")
+            self._warn("the answer differs from what was shown as it came: see --json")
+        for line in (*not_shown(response), *amiss(response)):
+            self._warn(line)
         self._note(self._summary(response))
         super().end(response, timing)
 
@@ -277,27 +274,42 @@ class Live(Show):
         self._err(text)
         self._in_call = True
 
-    def _note(self, line: str) -> None:
+    def pause(self) -> None:
         if self._open_line:
             self._err("\n")
         self._end_line()
-        self._err(line + "\n")
+
+    def _note(self, line: str, *, is_dim: bool = True) -> None:
+        self.pause()
+        self._err(line + "\n", is_dim=is_dim)
+
+    def _warn(self, line: str) -> None:
+        self._note(f"! {line}", is_dim=False)
 
     def _end_line(self) -> None:
-        """What comes next stands on a line of its own, if a person reads both."""
-        if self._to_person and self._last_text and not self._last_text.endswith("\n"):
-            _out("\n")
+        """What comes next stands on a line of its own, where both go to one place."""
+        if self._last_text and not self._last_text.endswith("\n"):
+            if self._to_person:
+                _out("\n")
+            elif self._is_mixed:
+                tell("\n")
             self._last_text = "\n"
 
     def _progress(self, percent: int) -> None:
         if not self._open_line:
             super()._progress(percent)
 
-    def _err(self, text: str) -> None:
+    def _err(self, text: str, *, is_dim: bool = True) -> None:
         self._clear()
-        shown = text.translate(_HARMLESS) if sys.stderr.isatty() else text
-        tell(f"{_DIM}{shown}{_PLAIN}" if self._colour else shown)
+        shown = harmless(text, sys.stderr)
+        tell(f"{_DIM}{shown}{_PLAIN}" if self._colour and is_dim else shown)
         self._open_line = not text.endswith("\n")
+
+
+def _is_same_file(one: TextIO, other: TextIO) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return os.path.sameopenfile(one.fileno(), other.fileno())
+    return False
 
 
 def _number(count: int | None) -> str:

@@ -2,8 +2,8 @@
 Dialects: what the frames of a provider mean, said in events.
 
 A dialect is one module of this package, named after it (`openai-chat` is `openai_chat.py`), with a subclass of
-`Dialect` called `DIALECT`. Adding one means adding its module, its data in `tests/data/` and its page in
-`docs/dialects/`; nothing else changes, since the folder is the register.
+`Dialect` called `DIALECT`. Adding one means adding its module, that of its native body in `chunkfold.native`, its data
+in `tests/data/` and its pages in `docs/`; no other code changes, since the folder is the register.
 """
 
 from __future__ import annotations

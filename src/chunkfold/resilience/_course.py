@@ -8,12 +8,12 @@ in `_streams`, one for threads and one for tasks, do nothing but these steps, so
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from chunkfold import _json, dialects
-from chunkfold._folder import Folder
+from chunkfold._source_folder import SourceFolder
 from chunkfold.errors import (
     FallbackFailed,
     LimiterTimeout,
@@ -23,11 +23,12 @@ from chunkfold.errors import (
     TotalTimeout,
 )
 from chunkfold.events import is_output
+from chunkfold.resilience._ending import Ending, because
 from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
 from chunkfold.resilience._outlet import Outlet, Try, gives
 from chunkfold.resilience._patience import Patience
 from chunkfold.resilience._persistence import Persistence
-from chunkfold.resilience._rate_limits import RateLimit, rate_limit_of, wait_asked_for
+from chunkfold.resilience._rate_limits import rate_limit_of, wait_asked_for
 from chunkfold.resilience._sequence import ResumePoint, SequenceGap, SequenceWatch
 from chunkfold.resilience._settings import Attempt, AttemptKind, Fallback
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open, Wait
@@ -48,14 +49,6 @@ __all__ = ["Course"]
 
 _ERROR_BODY_BYTES = 1 << 20
 _GAP = "sequence_gap"
-
-
-class _Ending(NamedTuple):
-    """How an attempt ended."""
-
-    failure: StreamError | None
-    exception: Exception | None = None
-    rate_limit: RateLimit | None = None
 
 
 class Course:
@@ -212,7 +205,7 @@ class Course:
         with contextlib.suppress(LimitExceeded):
             events = now.folder.finish(GeneratorExit())
         if now.attempt.seconds is None:
-            self._settle(now, _Ending(None))
+            self._settle(now, Ending(None))
         self._hear(now, events)
 
     # What can be asked at any time
@@ -280,7 +273,7 @@ class Course:
             self._announce("on_retry", wait)
             yield Wait(wait)
         if self._persistence.escalation is not None:
-            ending = ending._replace(exception=_because(self._persistence.escalation, ending))
+            ending = ending._replace(exception=because(self._persistence.escalation, ending))
         yield from self._fall_back(ending)
         return None
 
@@ -294,7 +287,7 @@ class Course:
         assert resume is not None  # noqa: S101 - without it nothing is left open
         return msgspec.structs.replace(self._stream, connect=lambda: resume(point))
 
-    def _close_open(self, ending: _Ending) -> None:
+    def _close_open(self, ending: Ending) -> None:
         """What broke off is not taken up again: fold what is left."""
         now = self._try
         if now is not None and now.is_open:
@@ -304,25 +297,25 @@ class Course:
             self._hear(now, now.folder.finish(ending.failure))
             self._attempts[-1] = msgspec.structs.replace(self._attempts[-1], response=now.folder.snapshot())
 
-    def _fall_back(self, ending: _Ending) -> Generator[Step, Any, None]:
+    def _fall_back(self, ending: Ending) -> Generator[Step, Any, None]:
         """Ask the fallbacks, one after the other, once each."""
         self._close_open(ending)
         if not self._fallbacks or not self._may_show_again():
             return self._give_up(ending)
         assert ending.failure is not None  # noqa: S101 - who falls back has failed
-        causes = [_with_exception(ending)]
+        causes = [ending.told()]
         for fallback in self._fallbacks:
             self._announce("on_fallback")
             self._patience.begin()
             ending = yield from self._attempt("fallback", fallback)
             if ending.failure is None:
                 return self._finish(self._try)
-            causes.append(_with_exception(ending))
+            causes.append(ending.told())
             if not self._may_show_again():
                 break
-        return self._give_up(_Ending(ending.failure, _because(FallbackFailed(causes), ending)))
+        return self._give_up(Ending(ending.failure, because(FallbackFailed(causes), ending)))
 
-    def _attempt(self, kind: AttemptKind, target: Fallback) -> Generator[Step, Any, _Ending]:
+    def _attempt(self, kind: AttemptKind, target: Fallback) -> Generator[Step, Any, Ending]:
         """One attempt, from the limiter to the end of its source."""
         name = target.name
         attempt = Attempt(len(self._attempts) + 1, kind, name, begun=self._clock.now() - self._begun)
@@ -332,7 +325,7 @@ class Course:
             self._watch.reconnected()
             self._outlet.go_on(before, now)
         else:
-            now = Try(Folder(target.dialect, **self._options), attempt)
+            now = Try(SourceFolder(target.dialect, **self._options), attempt)
             self._watch, self._gaps_told = SequenceWatch(), 0
             self._is_watched = self._resume is not None and kind == "stream"
             self._outlet.begin(now)
@@ -365,7 +358,7 @@ class Course:
         yield CLOSE
         return ending
 
-    def _refused(self, opened: Open) -> Generator[Step, Any, _Ending]:
+    def _refused(self, opened: Open) -> Generator[Step, Any, Ending]:
         """The server answered with an error instead of a stream: read it, as far as it goes."""
         body = bytearray()
         while len(body) < _ERROR_BODY_BYTES:
@@ -380,7 +373,7 @@ class Course:
         error = http_failure(opened.status or 0, said, opened.headers, now=self._clock.wall())
         return self._end(error, headers=opened.headers)
 
-    def _read(self) -> Generator[Step, Any, _Ending]:
+    def _read(self) -> Generator[Step, Any, Ending]:
         """Fold the source to its end."""
         now = self._try
         assert now is not None  # noqa: S101 - as in _feed
@@ -432,7 +425,7 @@ class Course:
                 self._is_plain = self._may_be_plain
         self._outlet.put(now, events)
 
-    def _end(self, how: Exception | StreamError | None, *, headers: Any = None) -> _Ending:
+    def _end(self, how: Exception | StreamError | None, *, headers: Any = None) -> Ending:
         """The source of the attempt has ended, in one way or another: fold what is left and judge it."""
         now = self._try
         assert now is not None  # noqa: S101 - as in _feed
@@ -458,14 +451,14 @@ class Course:
         self._settle(now, ending)
         return ending
 
-    def _judge(self, now: Try, error: StreamError | None, exception: Exception | None, headers: Any) -> _Ending:
+    def _judge(self, now: Try, error: StreamError | None, exception: Exception | None, headers: Any) -> Ending:
         """What it means that the source ended so: a failure or none, and whether it was a rate limit."""
         response = now.folder.snapshot()
         failure = error or response_failure(response, invalid_calls=self._persistence.invalid_calls)
         if failure is None and now.is_open:
             failure = TRUNCATED
         if failure is None or isinstance(exception, LimiterTimeout):
-            return _Ending(failure, exception)
+            return Ending(failure, exception)
         limit = rate_limit_of(failure, headers, now=self._clock.wall())
         if limit is not None and limit.kind != "quota" and failure.status is None:
             # Without a status the sentence is all there is to go by.
@@ -473,7 +466,7 @@ class Course:
         asked = wait_asked_for(failure, headers, now=self._clock.wall())
         if asked is not None and asked != failure.retry_after:
             failure = msgspec.structs.replace(failure, retry_after=asked)
-        return _Ending(failure, exception, limit)
+        return Ending(failure, exception, limit)
 
     def _can_resume(self, now: Try, how: Exception | StreamError | None) -> bool:
         """True if the response that broke off can be taken up again. A refusal to take it up says nothing about it."""
@@ -481,7 +474,7 @@ class Course:
             return False
         return not isinstance(how, StreamError) or how.type == _GAP or now.attempt.kind == "resume"
 
-    def _settle(self, now: Try, ending: _Ending) -> None:
+    def _settle(self, now: Try, ending: Ending) -> None:
         """Write down what became of an attempt."""
         response = now.folder.snapshot()
         now.attempt = msgspec.structs.replace(
@@ -503,7 +496,7 @@ class Course:
             elif usage is not None and usage.total_tokens is not None:
                 now.permit.settle(usage.total_tokens)
 
-    def _may_go_on(self, ending: _Ending) -> bool:
+    def _may_go_on(self, ending: Ending) -> bool:
         """True if another attempt, or a fallback, is worth it and allowed."""
         failure = ending.failure
         assert failure is not None  # noqa: S101 - asked of failures alone
@@ -525,7 +518,7 @@ class Course:
         """The attempt that the response is of: the one handed out last, else the latest."""
         return self._outlet.shown or self._try
 
-    def _give_up(self, ending: _Ending) -> None:
+    def _give_up(self, ending: Ending) -> None:
         """Nothing more is tried."""
         failure = ending.exception
         self._close_open(ending)
@@ -571,21 +564,6 @@ class Course:
         if wait is not None:
             last = self._attempts[-1] = msgspec.structs.replace(last, wait=wait)
         self._news.tell(name, last)
-
-
-def _with_exception(ending: _Ending) -> StreamError:
-    """What an attempt failed with, and what was raised."""
-    failure = ending.failure
-    assert failure is not None  # noqa: S101 - asked of failures alone
-    if ending.exception is None or failure.exception is not None:
-        return failure
-    return msgspec.structs.replace(failure, exception=ending.exception)
-
-
-def _because(error: Any, ending: _Ending) -> Any:
-    """*error*, with what led to it behind it."""
-    error.__cause__ = ending.exception
-    return error
 
 
 def _nothing() -> Generator[Step, Any, None]:

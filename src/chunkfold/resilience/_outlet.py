@@ -15,6 +15,7 @@ from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, 
 
 if TYPE_CHECKING:
     from chunkfold._observers import Observers
+    from chunkfold._source_folder import SourceFolder
     from chunkfold.events import Event
     from chunkfold.resilience._limiters import Permit
     from chunkfold.resilience._settings import Attempt
@@ -35,7 +36,7 @@ def gives(event: Event) -> bool:
 class Try:
     """An attempt that runs: its folder, and what of it waits to be handed out."""
 
-    def __init__(self, folder: Folder, attempt: Attempt) -> None:
+    def __init__(self, folder: SourceFolder, attempt: Attempt) -> None:
         self.folder = folder
         self.intake = Intake(folder)
         self.attempt = attempt

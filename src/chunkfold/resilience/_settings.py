@@ -66,8 +66,11 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     times: int = 3
     """Repetitions, so that there are `times + 1` attempts at most. Rate limits have a count of their own."""
     base: float = 0.5
+    """Seconds before the first repetition."""
     cap: float = 10.0
+    """Seconds that no wait is longer than, but for `jitter`."""
     jitter: float = 0.2
+    """The part of a wait, from 0 to 1, that it is shorter or longer by chance."""
     after_output: bool = False
     """
     Try again even after something was handed out. `MessageReset(0, "attempt")` then comes before the new answer, and
@@ -149,6 +152,7 @@ class Fallback(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     """What it is called in attempts and diagnostics."""
     dialect: str = "auto"
+    """As in `chunkfold.stream`; that of the first stream does not hold for it."""
     limiter_key: str | None = None
     """Its key at the limiter; `None`: that of the stream."""
 
@@ -168,10 +172,11 @@ class Attempt(Value, frozen=True):
     number: int
     """From 1."""
     kind: AttemptKind = "stream"
+    """`stream`, `resume` (the response was taken up again) or `fallback`."""
     name: str | None = None
     """The name of the fallback."""
     begun: float = 0.0
-    """Seconds after the stream was made."""
+    """Seconds after the stream was first read from."""
     seconds: float | None = None
     """How long it took; `None` while it runs."""
     first_output: float | None = None

@@ -117,7 +117,7 @@ def stream(
         UnknownDialect: If no dialect has that name.
         TypeError: If an argument is of another type.
     """
-    course = _course(locals())
+    course = _course(locals())  # all that was given, by its names
     return ResilientStream(course)
 
 
@@ -155,7 +155,7 @@ def astream(
     *connect* may return an awaitable or an asynchronous context manager. Every wait can be cancelled, and what is
     cancelled is not tried again. `response()` is a plain method and never waits.
     """
-    course = _course(locals())
+    course = _course(locals())  # all that was given, by its names
     return AsyncResilientStream(course)
 
 

@@ -1,0 +1,93 @@
+"""
+What is to be known of a response beside its text, a line for each thing.
+
+`amiss` is what went wrong or is odd, `not_shown` what the response has and the command does not print as text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from chunkfold.parts import UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chunkfold.response import Diagnostic, Response, StreamError
+
+__all__ = ["amiss", "not_shown"]
+
+# Text, and what is shown as it comes. The result of a call that the server ran itself is for the model.
+_SHOWN = frozenset({"text", "reasoning", "refusal", "tool_call", "server_tool_call", "server_tool_result"})
+# What is no stream by its beginning, decoded as text, and what helps.
+_MISTAKEN = {
+    "HTTP/": "headers before a body: ask without `curl --include`",
+    "\x1f\ufffd\x08": "compressed with gzip: ask with `curl --compressed`, or unpack it",
+    "(\ufffd/\ufffd": "compressed with zstd: ask with `curl --compressed`, or unpack it",
+    "\ufffd\ufffdd\0": "text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
+    "\ufffd\ufffd{\0": "text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
+}
+
+
+def amiss(response: Response) -> Iterator[str]:
+    """Calls that cannot be run, diagnostics, the error, and a message that is not whole."""
+    for call in response.tool_calls:
+        if not call.is_usable:
+            yield f"{call.name or call.id or 'a call'}: arguments {call.status}, not usable"
+    yield from _odd(response.diagnostics)
+    if response.error is not None and response.error.type != "limit_exceeded":  # which is said when it is met
+        yield _failure(response.error)
+    yield from _mistaken(response)
+    if response.ended == "cancelled":
+        yield "interrupted before the stream ended"
+    elif response.error is None and not response.choices:
+        yield "empty: the stream has no answer"
+    elif response.truncated and response.dialect is not None:
+        yield "truncated: the stream ended before the server said that it was done"
+
+
+def not_shown(response: Response) -> Iterator[str]:
+    """Other choices than the first, pictures, sounds, files and what is unknown."""
+    others = Counter(
+        f"unknown {part.name}" if isinstance(part, UnknownPart) else part.kind
+        for part in response.parts
+        if part.kind not in _SHOWN
+    )
+    words = [word if count == 1 else f"{count} × {word}" for word, count in others.items()]
+    words += [f"choice {choice.index}" for choice in response.choices if choice.index != 0]
+    if words and response.dialect is not None:
+        yield f"not shown: {', '.join(words)}; --json has it"
+
+
+def _odd(diagnostics: tuple[Diagnostic, ...]) -> Iterator[str]:
+    """One line for each kind, with the first place where it was met."""
+    counts = Counter(diagnostic.kind for diagnostic in diagnostics)
+    for diagnostic in diagnostics:
+        count = counts.pop(diagnostic.kind, 0)
+        if count and diagnostic.kind != "unusable_arguments":  # said of the call
+            place = "" if diagnostic.frame is None else f" in frame {diagnostic.frame}"
+            more = f" (and {count - 1} more)" if count > 1 else ""
+            yield f"{diagnostic.kind}{place}: {diagnostic.detail}{more}"
+
+
+def _failure(error: StreamError) -> str:
+    told = [str(word) for word in (error.type or error.code, error.message) if word]
+    facts = []
+    if error.type and error.code is not None and str(error.code) not in (error.type, str(error.status)):
+        facts.append(f"code {error.code}")
+    if error.status is not None:
+        facts.append(f"status {error.status}")
+    if error.retry_after is not None:
+        facts.append(f"try again after {error.retry_after:g} s")
+    elif error.retryable:
+        facts.append("a retry may help")
+    line = ": ".join([f"{error.origin} error", *told])
+    return f"{line} ({', '.join(facts)})" if facts else line
+
+
+def _mistaken(response: Response) -> Iterator[str]:
+    """What bytes that are no stream seem to be."""
+    if response.dialect is None and response.parts:
+        head = str(response.parts[0].payload) if isinstance(response.parts[0], UnknownPart) else ""
+        yield from (f"this is {what}" for beginning, what in _MISTAKEN.items() if head.startswith(beginning))
