@@ -202,6 +202,10 @@ SPILLED = {
         chat({"content": "a"}) + BROKEN * 3 + finish(),
         "! frame_not_json in frame 1: a frame of 15 bytes was skipped: Unterminated string starting at character 10 (and 2 more)",
     ),
+    "a call that cannot be run": (
+        BODIES["bad call"][0],
+        "! the arguments of 'get_weather' are invalid (3 characters in raw_arguments; Unterminated string starting at character 1)",
+    ),
     "unknown content": (
         chat({"content": {"a": 1}}) + chat({"content": 5}) + finish(),
         "! not shown: 2 × unknown content.item; --json has it",

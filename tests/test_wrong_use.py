@@ -183,6 +183,8 @@ def test_what_is_no_event_is_not_observed(given):
     accumulator = StreamAccumulator()
     with refused(TypeError, f"observe() takes an event, not {described(given)}"):
         accumulator.observe(given)
+    with refused(TypeError, f"observe_all() takes events, not {described(given)}"):
+        accumulator.observe_all([given])
     assert accumulator.finalize() == StreamAccumulator().finalize()
 
 

@@ -105,16 +105,18 @@ __all__ = [
 _LATER = frozenset({"native", "partial_json", "presets", "resilience", "timing", "typed", "views"})
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("WrappedFold", "wrap"):
-        from chunkfold import _wrap
+if not TYPE_CHECKING:  # to whom any name would be right then
 
-        return getattr(_wrap, name)
-    if name in _LATER:
-        from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        if name in ("WrappedFold", "wrap"):
+            from chunkfold import _wrap
 
-        return import_module(f"chunkfold.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(_wrap, name)
+        if name in _LATER:
+            from importlib import import_module
+
+            return import_module(f"chunkfold.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -44,8 +44,8 @@ def fold(
     Fold a whole stream into the complete response.
 
     Args:
-        source: Bytes (the body), a path, a binary file, an iterable of bytes, text or decoded payloads, or the
-            response object of an HTTP client.
+        source: Bytes (the body), a path, a binary file, an iterable of bytes, text or decoded payloads, the response
+            object of an HTTP client, or the stream of a vendor's SDK.
         dialect: The name of the wire dialect, or `auto` to find it out.
         split_think_tags: Move what stands between `<think>` and `</think>` in the text to reasoning parts.
         cumulative_deltas: True if each text is the whole text so far; `None`: as the dialect sends by default.

@@ -62,12 +62,15 @@ class StreamAccumulator:
         handle(builder, event)
 
     def observe_all(self, events: Iterable[Event]) -> None:
-        """Take events that a decoder has just made. The same as taking each."""
+        """Take several events, oldest first: the same as taking each."""
         if self._response is not None:
-            raise ValueError("observe() after finalize()")
+            raise ValueError("observe_all() after finalize()")
         builder = self._builder
         for event in events:
-            handle = HANDLERS[type(event)]
+            try:
+                handle = HANDLERS[type(event)]
+            except KeyError:
+                raise TypeError(f"observe_all() takes events, not {described(event)}") from None
             if handle is not take_delta:
                 builder.shown.stale = True
             handle(builder, event)

@@ -100,7 +100,10 @@ def test_other_outputs_do_not_run_into_an_open_field():
 
 def test_a_call_that_is_cut_is_shown_as_far_as_it_came():
     shown = on_terminal([call("", 0, "f", id="a"), call('{"a": "x')])
-    assert shown.startswith("→ f\n  a: x\n! f: arguments truncated, not usable\n! truncated")
+    call_line, note, cut, _ = shown.removeprefix("→ f\n").split("\n", 3)
+    assert call_line == "  a: x"
+    assert note.startswith("! the arguments of 'f' are truncated (8 characters in raw_arguments; Unterminated string")
+    assert cut.startswith("! truncated")
 
 
 def test_without_a_terminal_calls_are_only_named():

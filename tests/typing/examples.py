@@ -61,3 +61,10 @@ def told_by_their_words(response: chunkfold.Response, happened: list[events.Even
         elif part.kind == "tool_call":
             assert_type(part, chunkfold.ToolCall)
     return text
+
+
+def misspelled(body: bytes) -> None:
+    """What the package does not have is an error to a type checker: strict mypy complains of a comment in vain."""
+    chunkfold.foldd(body)  # type: ignore[attr-defined]
+    assert_type(chunkfold.presets.behest, chunkfold.Policy)
+    assert_type(chunkfold.resilience.Retry(times=1).times, int)

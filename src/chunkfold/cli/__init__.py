@@ -1,8 +1,8 @@
 """
 The command: `chunkfold [fold] [FILE ...]`.
 
-A thin reader of the library. It parses the arguments, opens the sources, and turns responses into an exit status; what
-is shown while a stream runs is in `_show.py`.
+A thin reader of the library. It parses the arguments, opens the sources, and turns responses into an exit status. What
+is shown while a stream runs is in `_show`, what is said of a response in `_notes`, and how it gets out in `_writing`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _give_up(sys.stdout)
         _complain(f"standard output: {error.strerror or error}")
         return USAGE
-    from chunkfold.cli._show import was_unheard
+    from chunkfold.cli._writing import was_unheard
 
     return max(status, BROKEN_PIPE) if was_unheard() else status
 
@@ -226,13 +226,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _complain(message: str) -> None:
-    from chunkfold.cli._show import harmless, tell
+    from chunkfold.cli._writing import harmless, tell
 
     tell(f"chunkfold: {harmless(message, sys.stderr)}\n")
 
 
 def _give_up(file: TextIO) -> None:
-    from chunkfold.cli._show import silence
+    from chunkfold.cli._writing import silence
 
     with contextlib.suppress(OSError, ValueError):
         file.flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from chunkfold.errors import InvalidToolCall
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def amiss(response: Response) -> Iterator[str]:
     """Calls that cannot be run, diagnostics, the error, and a message that is not whole."""
     for call in response.tool_calls:
         if not call.is_usable:
-            yield f"{call.name or call.id or 'a call'}: arguments {call.status}, not usable"
+            yield str(InvalidToolCall(call))
     yield from _odd(response.diagnostics)
     if response.error is not None and response.error.type != "limit_exceeded":  # which is said when it is met
         yield _failure(response.error)

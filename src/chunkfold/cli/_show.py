@@ -6,18 +6,17 @@ Standard output gets what was asked for and nothing else; all about it goes to s
 
 from __future__ import annotations
 
-import contextlib
 import os
-import select
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from chunkfold import _json
 from chunkfold._record import exact_arguments, record_of
 from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
 from chunkfold.cli._notes import amiss, not_shown
+from chunkfold.cli._writing import harmless, is_same_file, out, out_json, tell
 from chunkfold.events import (
     ErrorEvent,
     Event,
@@ -38,22 +37,10 @@ if TYPE_CHECKING:
     from chunkfold.response import Response, StreamError
     from chunkfold.timing import Timing
 
-__all__ = ["Body", "Events", "Live", "Record", "Show", "harmless", "silence", "tell", "was_unheard"]
+__all__ = ["Body", "Events", "Live", "Record", "Show"]
 
 _LONG = 1 << 20
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
-# What a model writes must not steer the terminal: control characters are shown as their pictures.
-_HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-_HARMLESS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-# JSON escapes those below 32 itself.
-_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-# Standard errors that nobody reads any more.
-_unheard: list[TextIO] = []
-
-
-def harmless(text: str, file: TextIO) -> str:
-    """*text* as it may be written to *file*, which may be a terminal."""
-    return text.translate(_HARMLESS) if file.isatty() else text
 
 
 class Show:
@@ -115,7 +102,7 @@ class Record(Show):
         record = record_of(response, self.name, exact_arguments)
         if timing is not None:
             record["stats"] = timing.to_dict()
-        _out_json(_json.encode(record))
+        out_json(_json.encode(record))
 
 
 class Body(Show):
@@ -127,7 +114,7 @@ class Body(Show):
         except ValueError as error:
             tell(f"{harmless(self.name, sys.stderr)}: {error}\n")
             body = None
-        _out_json(_json.encode(body))
+        out_json(_json.encode(body))
         for line in amiss(response):  # the body does not say it
             tell(f"{harmless(f'{self.name}: {line}', sys.stderr)}\n")
         super().end(response, timing)
@@ -147,7 +134,7 @@ class Events(Show):
         if isinstance(event, ErrorEvent):
             self._error = event.error
         self._is_over = isinstance(event, MessageStop)
-        _out_json(event.to_json())
+        out_json(event.to_json())
 
     def end(self, response: Response, timing: Timing | None = None) -> None:
         if not self._is_over and response.ended is not None:
@@ -166,7 +153,7 @@ class Live(Show):
     def __init__(self, name: str, *, several: bool) -> None:
         super().__init__(name, several=several)
         self._to_person = sys.stdout.isatty()
-        self._is_mixed = not self._to_person and _is_same_file(sys.stdout, sys.stderr)
+        self._is_mixed = not self._to_person and is_same_file(sys.stdout, sys.stderr)
         self._colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
         self._begun = time.monotonic()
         self._first: float | None = None
@@ -249,7 +236,7 @@ class Live(Show):
     def _text(self, text: str) -> None:
         if self._open_line:
             self._err("\n")
-        _out(text.translate(_HARMLESS) if self._to_person else text)
+        out(harmless(text, sys.stdout) if self._to_person else text)
         self._last_text = text
 
     def _aside(self, text: str) -> None:
@@ -269,7 +256,7 @@ class Live(Show):
         if self._open_line and not self._in_call:
             self._err("\n")
         if self._last_text and not self._last_text.endswith("\n"):
-            _out("\n")
+            out("\n")
         self._last_text = ""
         self._err(text)
         self._in_call = True
@@ -290,7 +277,7 @@ class Live(Show):
         """What comes next stands on a line of its own, where both go to one place."""
         if self._last_text and not self._last_text.endswith("\n"):
             if self._to_person:
-                _out("\n")
+                out("\n")
             elif self._is_mixed:
                 tell("\n")
             self._last_text = "\n"
@@ -306,81 +293,5 @@ class Live(Show):
         self._open_line = not text.endswith("\n")
 
 
-def _is_same_file(one: TextIO, other: TextIO) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        return os.path.sameopenfile(one.fileno(), other.fileno())
-    return False
-
-
 def _number(count: int | None) -> str:
     return "?" if count is None else str(count)
-
-
-def tell(text: str) -> None:
-    """Write to standard error. If nothing can be written there, what goes to standard output is worth having still."""
-    try:
-        _write(sys.stderr, text)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            _unheard.append(sys.stderr)
-        silence(sys.stderr)
-
-
-def was_unheard() -> bool:
-    """True if whoever read standard error has gone."""
-    return sys.stderr in _unheard
-
-
-def silence(file: TextIO) -> None:
-    """Let what is written to *file* go nowhere, so that the interpreter does not complain at its exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-
-
-def _out(text: str) -> None:
-    _write(sys.stdout, text)
-
-
-def _out_json(line: str) -> None:
-    """One line of JSON, which a terminal shows and does not obey."""
-    _out((line.translate(_ESCAPES) if sys.stdout.isatty() else line) + "\n")
-
-
-def _write(file: TextIO, text: str) -> None:
-    """Write, at once, as UTF-8 whatever the locale, unless a person's terminal says otherwise."""
-    if not hasattr(file, "buffer"):
-        file.write(text)
-        file.flush()
-        return
-    if file.isatty():
-        data = text.encode(file.encoding or "utf-8", "replace")
-    else:
-        data = text.encode("utf-8", "backslashreplace")
-    file.flush()
-    _write_all(file, data)
-
-
-def _write_all(file: TextIO, data: bytes) -> None:
-    """Write *data*, however little of it a pipe or a terminal that does not block takes at once."""
-    rest: bytes | memoryview = data
-    while rest:
-        try:
-            # With PYTHONUNBUFFERED it says how much was taken, and `None` if nothing was.
-            taken = file.buffer.write(rest) or 0
-        except BlockingIOError as full:
-            taken = full.characters_written
-        if taken == len(rest):
-            break
-        rest = memoryview(rest)[taken:]
-        _await_room(file)
-    while True:
-        try:
-            file.flush()
-        except BlockingIOError:
-            _await_room(file)
-        else:
-            return
-
-
-def _await_room(file: TextIO) -> None:
-    select.select([], [file.fileno()], [])
