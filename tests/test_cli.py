@@ -229,10 +229,6 @@ SPILLED = {
         b"HTTP/1.1 200 OK\r\n\r\n\x00\x00\x01\x52",
         "! this is headers before a body: ask without `curl --include`",
     ),
-    "PowerShell": (
-        GOOD.decode().encode("utf-16"),
-        "! this is text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
-    ),
 }  # fmt: skip
 
 

@@ -26,8 +26,6 @@ _MISTAKEN = {
     "HTTP/": "headers before a body: ask without `curl --include`",
     "\x1f\ufffd\x08": "compressed with gzip: ask with `curl --compressed`, or unpack it",
     "(\ufffd/\ufffd": "compressed with zstd: ask with `curl --compressed`, or unpack it",
-    "\ufffd\ufffdd\0": "text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
-    "\ufffd\ufffd{\0": "text in UTF-16, as PowerShell writes it: save the bytes with `curl --output`",
 }
 
 
