@@ -429,6 +429,10 @@ class Writer:
         except TypeError:
             return state.by_key.get(hashable(key)) if state else None
 
+    def call_named(self, choice: int, id: Any) -> Slot | None:
+        """The call with that id, if one has come."""
+        return self.table.choice(choice).by_id.get(id) if isinstance(id, str) else None
+
     def count(self, choice: int) -> int:
         """How many parts the choice has so far: the index that the next one gets."""
         return len(self.table.choice(choice).slots)

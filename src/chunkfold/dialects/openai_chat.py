@@ -280,7 +280,11 @@ class OpenAIChat(Dialect):
         """What is new: in the order reasoning, text, calls, as models produce them."""
         w = self.w
         if "role" in delta:
-            w.message(role=delta["role"])
+            if delta["role"] == "tool" and not self.is_whole:
+                _chat_calls.result(self, index, delta)
+                delta = {key: value for key, value in delta.items() if key not in _chat_calls.RESULT}
+            else:
+                w.message(role=delta["role"])
             if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.
