@@ -288,10 +288,9 @@ class OpenAIChat(Dialect):
             if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.
-        said = [key for key, value in delta.items() if value or value == 0]
+        said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
-            if key in _FIELDS:
-                _FIELDS[key](self, index, delta[key], delta, frame)
+            _FIELDS[key](self, index, delta[key], delta, frame)
         if not all(delta.values()):
             w.blanks(delta, (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
