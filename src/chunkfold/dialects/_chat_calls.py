@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
+from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, whole_number
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["function_call", "restated", "tool_calls"]
+__all__ = ["function_call", "restated", "result", "tool_calls"]
+
+# What a delta in the role of a tool has that is the result.
+RESULT = frozenset({"role", "content", "tool_call_id", "name"})
 
 _CALL = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION = frozenset({"name", "arguments", "input"})
@@ -180,6 +184,27 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
             tool_type="function_call",
             extra={"function": rest} if rest else None,
         )
+
+
+def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:
+    """
+    What a tool gave back, where the server of an agent has run it and says so as requests do: in the role of a tool.
+    """
+    w, id_, content = chat.w, delta.get("tool_call_id"), delta.get("content")
+    if is_blank(id_) and is_blank(content):
+        return
+    key = ("result", hashable(id_))
+    slot = w.slot(index, key) if isinstance(id_, str) else None
+    if slot is None:
+        call = w.call_named(index, id_)
+        name = delta.get("name") or (call.name if call is not None else None)
+        slot = w.start(index, "server_tool_result", key=key, id=id_, name=name, extra={"content": content})
+        w.stop(slot)
+    else:
+        before = slot.extra["content"] if slot.extra is not None else None
+        content = before + content if isinstance(before, str) and isinstance(content, str) else content or before
+        w.update(slot, extra={"content": content})
+    slot.extra = {"content": content}
 
 
 def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:

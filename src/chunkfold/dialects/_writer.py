@@ -437,6 +437,10 @@ class Writer:
             del by_key[old]
         by_key[new] = slot
 
+    def call_named(self, choice: int, id: Any) -> Slot | None:
+        """The call with that id, if one has come."""
+        return self.table.choice(choice).by_id.get(id) if isinstance(id, str) else None
+
     def count(self, choice: int) -> int:
         """How many parts the choice has so far: the index that the next one gets."""
         return len(self.table.choice(choice).slots)

@@ -280,14 +280,17 @@ class OpenAIChat(Dialect):
         """What is new: in the order reasoning, text, calls, as models produce them."""
         w = self.w
         if "role" in delta:
-            w.message(role=delta["role"])
+            if delta["role"] == "tool" and not self.is_whole:
+                _chat_calls.result(self, index, delta)
+                delta = {key: value for key, value in delta.items() if key not in _chat_calls.RESULT}
+            else:
+                w.message(role=delta["role"])
             if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.
-        said = [key for key, value in delta.items() if value or value == 0]
+        said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
-            if key in _FIELDS:
-                _FIELDS[key](self, index, delta[key], delta, frame)
+            _FIELDS[key](self, index, delta[key], delta, frame)
         if not all(delta.values()):
             w.blanks(delta, (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:

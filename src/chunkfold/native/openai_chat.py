@@ -32,7 +32,16 @@ from chunkfold.native._build import (
     usage_of,
     usual,
 )
-from chunkfold.parts import AudioPart, ImagePart, ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
+from chunkfold.parts import (
+    AudioPart,
+    ImagePart,
+    ReasoningPart,
+    RefusalPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -185,6 +194,7 @@ def _message(
     reasoning: list[ReasoningPart] = []
     images: list[dict[str, Any]] = []
     refusal: list[str] = []
+    results: list[dict[str, Any]] = []
     cited: list[dict[str, Any]] = []
     for part in parts:
         if isinstance(part, TextPart):
@@ -205,6 +215,10 @@ def _message(
             reasoning.append(part)
         elif isinstance(part, ImagePart):
             images.append(_image(part))
+        elif isinstance(part, ToolResult):
+            results.append(_result(part))
+    if results:
+        out["tool_results"] = results
     if content:
         out["content"] = _content(content)
     if refusal:
@@ -215,6 +229,13 @@ def _message(
     _add_calls(out, calls, whole)
     _add_annotations(out, annotations, cited)
     return out
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    """What a tool gave back, as it stands in the messages of a request."""
+    out: dict[str, Any] = {"role": "tool"}
+    fill(out, tool_call_id=part.call_id, name=part.name)
+    return {**out, "content": copied(part.content)}
 
 
 def _content(parts: list[Part]) -> Any:
@@ -384,7 +405,9 @@ def _is_served(part: Part) -> bool:
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        usual(part) for part in message.parts if not isinstance(part, (ImagePart, UnknownPart)) and not _is_served(part)
+        usual(part)
+        for part in message.parts
+        if not isinstance(part, (ImagePart, UnknownPart, ToolResult)) and not _is_served(part)
     ]
     out = {"role": message.role, "content": None, **_message(parts, {}, ())}
     for call in out.get("tool_calls", ()):

@@ -1,0 +1,54 @@
+"""What tools gave back, in the chat of agents whose server runs them: it is in the role of a tool, and no answer."""
+
+from __future__ import annotations
+
+from tests.laws import assert_laws, assert_templates_change_nothing
+from tests.streams import sse
+
+
+def chunk(reason=None, **delta):
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice]})
+
+
+def call(id):
+    return chunk(tool_calls=[{"index": 0, "id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}}])
+
+
+def result(content, **fields):
+    return chunk(role="tool", content=content, **fields)
+
+
+def folded(*frames):
+    frames = [*frames, chunk(role="assistant", content="It "), chunk(content="is."), chunk("stop")]
+    response = assert_laws(b"".join(frames), frames)
+    assert_templates_change_nothing(frames)
+    assert response.text == "It is."
+    results = [part for part in response.parts if part.kind == "server_tool_result"]
+    return response, [(part.call_id, part.name, part.content) for part in results]
+
+
+def test_a_result_is_a_part_behind_its_call():
+    response, results = folded(call("a"), chunk("tool_calls"), result("a.txt", tool_call_id="a"))
+    assert [part.kind for part in response.parts] == ["tool_call", "server_tool_result", "text"]
+    assert results == [("a", "ls", "a.txt")]
+    told = {"role": "tool", "tool_call_id": "a", "name": "ls", "content": "a.txt"}
+    message = response.to_native()["choices"][0]["message"]
+    assert (message["role"], message["content"], message["tool_results"]) == ("assistant", "It is.", [told])
+    assert "tool_results" not in response.message.to_request("openai-chat")
+
+
+def test_a_result_may_come_in_pieces():
+    _, results = folded(call("a"), result("a.", tool_call_id="a"), result("txt", tool_call_id="a"))
+    assert results == [("a", "ls", "a.txt")]
+
+
+def test_results_without_an_id_are_as_many():
+    _, results = folded(result("Looking"), result("Found", name="find"), result(None))
+    assert results == [(None, None, "Looking"), (None, "find", "Found")]
+
+
+def test_what_stands_beside_a_result_is_kept():
+    response, results = folded(result([{"type": "text", "text": "x"}], tool_call_id="b", took=3))
+    assert results == [("b", None, [{"type": "text", "text": "x"}])]
+    assert response.to_native()["choices"][0]["message"]["took"] == 3
