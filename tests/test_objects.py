@@ -289,6 +289,39 @@ def test_a_connection_that_broke_off_is_worth_another_attempt_whatever_client_sa
     assert (error.origin, error.type, error.retryable) == ("transport", type(exception).__name__, retryable)
 
 
+@pytest.mark.parametrize(
+    ("raised", "type_", "status", "retryable"),
+    [
+        ({"status_code": 429, "body": {"message": "slow down"}}, None, 429, True),  # cohere
+        ({"status_code": 503}, "Failure", 503, True),  # ollama
+        ({"code": 401, "details": {"message": "no key"}}, None, 401, False),  # google-genai
+        (
+            {"status_code": 429, "body": {"type": "insufficient_quota", "message": "Pay"}},
+            "insufficient_quota",
+            429,
+            False,
+        ),
+        (
+            {"status_code": 200, "body": {"error": {"type": "overloaded_error", "message": "x"}}},
+            "overloaded_error",
+            529,
+            True,
+        ),
+        ({"status_code": 404}, "Failure", 404, False),
+        ({"status": "closed"}, "Failure", None, False),
+    ],
+)
+def test_an_exception_of_an_sdk_tells_the_status_of_the_answer(raised, type_, status, retryable):
+    """SDKs whose streams are generators raise when these are read."""
+
+    def answer():
+        raise Failure(**raised)
+        yield
+
+    error = chunkfold.fold(answer()).error
+    assert (error.type, error.status, error.retryable, error.origin) == (type_, status, retryable, "transport")
+
+
 def test_an_exception_without_a_body_tells_nothing():
     assert error_body_of(ValueError("x")) is None
 

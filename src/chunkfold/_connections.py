@@ -1,12 +1,12 @@
 """
-Which exceptions of connections may pass, so that asking again is sensible.
+What exceptions of connections and clients tell: whether they may pass, so that asking again is sensible, and a status.
 
 Clients and SDKs are known by the names of their errors; none is imported.
 """
 
 from __future__ import annotations
 
-__all__ = ["is_passing"]
+__all__ = ["is_passing", "status_of"]
 
 # Errors of connections that are no OSError: httpx and its kin, aiohttp, urllib3, requests, http.client, botocore, the
 # SDKs built on them, anyio and trio. A name stands for every class below it.
@@ -41,6 +41,19 @@ def is_passing(exception: BaseException) -> bool:
     if isinstance(exception, (OSError, EOFError)):
         return not isinstance(exception, ValueError)
     return bool(_names(exception) & _CONNECTION_ERRORS)
+
+
+def status_of(exception: BaseException) -> int | None:
+    """The HTTP status of the answer that *exception* is about; `None` if it is about none, or none that is an error."""
+    response = getattr(exception, "response", None)
+    found = [getattr(exception, "status_code", None), getattr(response, "status_code", None)]
+    found += [getattr(exception, "status", None), getattr(response, "status", None), getattr(exception, "code", None)]
+    if isinstance(response, dict):  # botocore
+        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    for status in found:
+        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+            return int(status)
+    return None
 
 
 def _names(exception: BaseException) -> set[str]:

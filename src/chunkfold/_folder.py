@@ -247,19 +247,24 @@ def _payload_fed(item: Any, usage_so_far: Callable[[], Usage | None]) -> Mapping
 
 
 def transport_error(exception: BaseException) -> StreamError:
-    """What an exception of the source is in the response. An SDK's exception may tell what the provider said."""
-    body = error_body_of(exception)
+    """
+    What an exception of the source is in the response. An SDK's exception may tell what the provider said; those whose
+    streams are generators ask only when they are read, and so it may have the status of an answer.
+    """
+    from chunkfold._connections import is_passing, status_of
+
+    body, status = error_body_of(exception), status_of(exception)
     if body is not None:
         from chunkfold.dialects._errors import error_in, read_error
 
         said = (error_in(body) if "error" in body else None) or read_error(body, raw=body)
-        return msgspec.structs.replace(said, origin="transport", exception=exception)
-    from chunkfold._connections import is_passing
+    else:
+        said = StreamError(
+            type=type(exception).__name__, message=str(exception) or None, retryable=is_passing(exception)
+        )
+    if status is not None:
+        from chunkfold.dialects._errors import is_retryable
 
-    return StreamError(
-        type=type(exception).__name__,
-        message=str(exception) or None,
-        retryable=is_passing(exception),
-        origin="transport",
-        exception=exception,
-    )
+        may_pass = is_retryable((said.type, said.code), status, said.message)
+        said = msgspec.structs.replace(said, status=status, retryable=may_pass)
+    return msgspec.structs.replace(said, origin="transport", exception=exception)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from chunkfold import _json
+from chunkfold._connections import status_of
 from chunkfold._folder import transport_error
 from chunkfold._http_errors import status_error
 from chunkfold.resilience._rate_limits import header, retry_after
@@ -34,7 +35,7 @@ def failure_of(exception: BaseException, *, now: float | None = None) -> StreamE
     that raises amid a stream has no status, or 200, and the error that the server told.
     """
     exception = _single(exception)
-    status = _status_of(exception)
+    status = status_of(exception)
     if status is None:
         return transport_error(exception)
     found = http_failure(status, _body_of(exception), headers_of(exception), now=now)
@@ -86,18 +87,6 @@ def _single(exception: BaseException) -> BaseException:
     while isinstance(exception, BaseExceptionGroup) and len(exception.exceptions) == 1:
         exception = exception.exceptions[0]
     return exception
-
-
-def _status_of(exception: BaseException) -> int | None:
-    response = getattr(exception, "response", None)
-    found = [getattr(exception, "status_code", None), getattr(response, "status_code", None)]
-    found += [getattr(exception, "status", None), getattr(response, "status", None), getattr(exception, "code", None)]
-    if isinstance(response, dict):  # botocore
-        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
-    for status in found:
-        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
-            return int(status)
-    return None
 
 
 def _body_of(exception: BaseException) -> Any:
