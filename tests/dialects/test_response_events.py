@@ -404,3 +404,35 @@ def test_an_item_that_ends_at_another_index_under_another_id_is_one():
         completed({"id": "rs_2", **thought}, {**texts("AB"), "id": "msg_2"}),
     )
     assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hm."), ("text", "AB")]
+
+
+@pytest.mark.parametrize("is_told_done", [True, False])
+def test_items_without_ids_that_end_at_the_index_of_the_next_are_told_once(is_told_done):
+    """As TensorRT-LLM tells what gpt-oss says. Its ids come with the closing response."""
+
+    def place(index):
+        return {"item_id": "", "output_index": index, "content_index": 0}
+
+    thought = {"id": "", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hmm."}]}
+    answer = {**texts("The end"), "id": ""}
+    over = [
+        event("output_text.done", text="The end", **place(2)),
+        event("content_part.done", part=answer["content"][0], **place(2)),
+        done(answer, output_index=2),
+    ]
+    response = fold(
+        added({**thought, "content": None}, output_index=0),
+        event("content_part.added", part={"type": "reasoning_text", "text": ""}, **place(0)),
+        event("reasoning_text.delta", delta="Hm", **place(0)),
+        event("reasoning_text.delta", delta="m.", **place(0)),
+        event("reasoning_text.done", text="Hmm.", **place(1)),
+        done(thought, output_index=1),
+        added({**texts(), "id": ""}, output_index=1),
+        event("content_part.added", part=texts("")["content"][0], **place(1)),
+        event("output_text.delta", delta="The ", **place(1)),
+        event("output_text.delta", delta="end", **place(1)),
+        *(over if is_told_done else []),
+        completed({**thought, "id": "rs_9"}, {**answer, "id": "msg_9"}),
+    )
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hmm."), ("text", "The end")]
+    assert response.to_native()["output"] == [{**thought, "id": "rs_9"}, {**answer, "id": "msg_9"}]

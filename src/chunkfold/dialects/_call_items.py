@@ -14,6 +14,7 @@ from chunkfold.dialects._known_items import text_of
 from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, TYPES
 from chunkfold.dialects._snapshots import news
 from chunkfold.dialects._words import word
+from chunkfold.parts import ToolCall
 
 if TYPE_CHECKING:
     from chunkfold.dialects._output_items import Item
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
 __all__ = [
-    "facts", "has_object_input", "input_text", "keep_printed", "kind", "printed", "progress", "take", "whole_input",
-    "write_command", "write_input",
+    "facts", "has_object_input", "input_text", "keep_printed", "kind", "printed", "progress", "take", "turn",
+    "whole_input", "write_command", "write_input",
 ]  # fmt: skip
 
 # What is said of a picture that is not ready.
@@ -50,6 +51,8 @@ def facts(item: Item, given: dict[str, Any]) -> dict[str, Any]:
 def take(w: Writer, item: Item, given: dict[str, Any], data: bytes, *path: str, whole: bool) -> None:
     """What a call says when it is added or done; its exact text is at *path* of *data*."""
     slot, id_, name = item.first.slot, text_of(given, "call_id"), text_of(given, "name")
+    if slot.id is None and item.kind.startswith(BY_ITEM_ID):
+        id_ = id_ or item.id
     fresh: dict[str, Any] = {"id": id_ if id_ != slot.id else None, "name": name if name != slot.name else None}
     slot.id, slot.name = id_ or slot.id, name or slot.name
     w.update(slot, **fresh)
@@ -63,7 +66,7 @@ def take(w: Writer, item: Item, given: dict[str, Any], data: bytes, *path: str, 
     value = given[field]
     # A computer may have its action beside the list of them.
     form = {other: given[other] for other in inputs if other != field and given.get(other)}
-    if field != inputs[0]:
+    if field != (known or inputs[0]):
         form["$field"] = field
     if field in AS_TEXT and not isinstance(value, str):
         form["$form"] = "object"
@@ -77,6 +80,16 @@ def take(w: Writer, item: Item, given: dict[str, Any], data: bytes, *path: str, 
             # The limit cut what the model wrote, and the server closed the object: it must not be run.
             text = text.rstrip().removesuffix("}")
         item.first.state(w, text)
+
+
+def turn(w: Writer, item: Item, given: dict[str, Any], text: str) -> None:
+    """A function call turns out to be one that the server runs. What came as its arguments may be no field of it."""
+    slot, told = item.first.slot, facts(item, given)
+    slot.kind, slot.id, slot.name = "server_tool_call", told["id"], told["name"] or slot.name
+    call = ToolCall(slot.id, slot.name, text, type=told["tool_type"], server_side=True, index=item.place)
+    w.replace(slot, call)
+    if "arguments" not in CALLS[item.kind][2]:
+        w.update(slot, extra=news(item.fields, {"$field": "arguments"}))
 
 
 def _begin_input(w: Writer, item: Item, field: str, value: Any) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chunkfold import _json
+from chunkfold.dialects._output_items import CALLS
 from chunkfold.dialects._snapshots import AHEAD, rest_of
 from chunkfold.dialects._words import whole_number, word
 
@@ -63,6 +64,8 @@ class Items:
     def name(self, item: Item, given: Mapping[str, Any]) -> None:
         """Keep the ids by which later events may name the item."""
         id_, call_id = text_of(given, "id"), text_of(given, "call_id")
+        if item.kind == "reasoning" and not item.is_told:
+            item.id = id_ or item.id  # OGX tells its text under the id of the message
         item.id, item.call_id = item.id or id_, item.call_id or call_id
         if id_:
             self._ids[id_] = item
@@ -89,8 +92,39 @@ class Items:
         found = self._last.get(kind)
         return found if found is None or self._may_be_called(found, call_id) else None
 
+    def call(self, id_: str | None) -> Item | None:
+        """The call of any type with that id."""
+        found = self._ids.get(id_ or "")
+        return found if found is not None and found.kind in CALLS else None
+
+    def turning(self, id_: str | None, kind: str) -> Item | None:
+        """The function call with that id that is not over, if *kind* is a call that the server runs: it is that one."""
+        found = self._ids.get(id_ or "")
+        if found is None or found.kind != "function_call" or found.done:
+            return None
+        return found if kind in CALLS and CALLS[kind][1] else None
+
+    def turn(self, item: Item, index: int | None, kind: str) -> None:
+        """That item is of another type than was told before."""
+        if self._placed.get((item.place, item.kind)) is item:
+            del self._placed[item.place, item.kind]
+        if self._last.get(item.kind) is item:
+            del self._last[item.kind]
+        self._called.pop((item.kind, item.call_id or ""), None)
+        item.kind, item.call_id = kind, None
+        self._last[kind] = item
+        if index is not None:
+            self._placed[index, kind] = item
+
+    def begun(self, kind: str) -> Item | None:
+        """The last call of that type if only events that name none told of it: OGX says first that it lists tools."""
+        item = self._last.get(kind)
+        if item is None or kind not in CALLS or item.is_told or item.id or item.call_id:
+            return None
+        return None if item.first.has_text else item
+
     def last_saying(self, given: Mapping[str, Any]) -> Item | None:
-        """The last item of that type if it is not over and says the same: SGLang ends it at another index."""
+        """The last item of that type if it is not over and says the same. SGLang and TensorRT-LLM end one late."""
         item = self._last.get(kind_of(given))
         return item if item is not None and not item.done and _says(item, _said_in(given)) else None
 

@@ -117,6 +117,11 @@ class Item(msgspec.Struct, eq=False):
     commands: set[int] = set()
     outputs: dict[int, Any] = {}
 
+    @property
+    def is_told(self) -> bool:
+        """False if only events about it came, and not the item itself."""
+        return self.done or bool(self.given)
+
     def leave(self, key: tuple[str, Kind, int]) -> bool:
         """
         Give up the place of a part that is over, if there is one: another begins there. Servers leave the indexes out,

@@ -56,6 +56,11 @@ class Piece(msgspec.Struct, eq=False):
         """True if some text has come."""
         return bool(self._pieces or self._stretches or self.slot.whole)
 
+    @property
+    def text(self) -> str | None:
+        """The text so far, as long as all of it is kept."""
+        return None if self._stretches else self.slot.whole or "".join(self._pieces)
+
     def delta(self, w: Writer, text: str) -> None:
         """More text."""
         self._pieces.append(text)

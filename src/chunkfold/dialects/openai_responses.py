@@ -272,9 +272,9 @@ class OpenAIResponses(Dialect):
                 item = items.named(kind, text_of(given, "id"), text_of(given, "call_id"))
             if item is not None and (not items.may_be(item, given) or items.is_another(item, given)):
                 item, items.index_reused = None, items.index_reused or index is not None
-            item = item or self._open(payload, given)
-            item.given = item.given or given
+            item = item or items.begun(kind) or items.last_saying(given) or self._open(payload, given)
             self._take(item, given, b"")
+            item.given = item.given or given
 
     def _item_done(self, payload: dict[str, Any], frame: Frame) -> None:
         items = self._items
@@ -298,15 +298,18 @@ class OpenAIResponses(Dialect):
                 return named
         return placed if index is not None or id_ else self._items.last(kind, call_id)
 
-    def _item(self, payload: dict[str, Any], kind: str) -> Item:
-        """The item that an event is about; one that was never added is opened."""
-        found = self._find(payload, kind)
+    def _item(self, payload: dict[str, Any], kind: str, said: dict[str, Any] | None = None) -> Item:
+        """The item that an event is about, of which it may tell what it *said*; one that was never added is opened."""
+        found = self._find(payload, kind) or (self._items.last_saying({"type": kind, **said}) if said else None)
         called = {"call_id": payload["call_id"]} if kind in CALLS and payload.get("call_id") else {}
         return found or self._open(payload, {"type": kind, "id": payload.get("item_id"), **called})
 
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = kind_of(given), len(self._items.all), index_of(payload, "output_index")
+        begun = self._items.turning(text_of(given, "id"), kind)
+        if begun is not None and self._turn(begun, index, given):
+            return begun
         place = number if index is None else index
         # Parts of two items at one index must not share their fields.
         place = self._items.number(index) if kind in ("message", "reasoning") else place
@@ -329,6 +332,16 @@ class OpenAIResponses(Dialect):
         elif kind != "message":
             self._start(item, "unknown", given, name=kind)
         return item
+
+    def _turn(self, item: Item, index: int | None, given: dict[str, Any]) -> bool:
+        """Llama Stack and OGX tell the arguments for a tool of their own as those of a function, under the same id."""
+        text = item.first.text
+        if text is None:
+            return False
+        self.w.singular = True
+        self._items.turn(item, index, kind_of(given))
+        _call_items.turn(self.w, item, given, text)
+        return True
 
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
@@ -358,8 +371,8 @@ class OpenAIResponses(Dialect):
             return
         if whole and "status" not in given and item.fields.get("status") not in (None, *_ENDS):
             given = {**given, "status": "completed"}  # llama.cpp says so only where it does not stream
-        if "id" in item.fields:
-            given = {**given, "id": item.fields["id"]}  # the first one stands
+        if item.fields.get("id") is not None:
+            given = {**given, "id": item.id}  # the first one stands
         fields = news(item.fields, given, OWN[item.kind], whole=whole or item.kind == "reasoning")
         if item.first is not None:
             self.w.update(item.first.slot, extra=fields)
@@ -367,6 +380,9 @@ class OpenAIResponses(Dialect):
             if given.get("phase", "") is None:
                 self.w.extra(("output", item.place, "phase"), None)  # where a part has its phase, `None` is no field
             self.w.message(role=given.get("role"))
+            if item.first is not None and item.first.slot.id is None and item.id is not None:
+                item.first.slot.id = item.id
+                self.w.update(item.first.slot, id=item.id)
             self._parts.take_list(item, given.get("content") if whole or not item.lists else None, "output_text")
         elif item.kind == "reasoning":
             # The encrypted form replaces: the first one is a shorter draft.
@@ -399,7 +415,8 @@ class OpenAIResponses(Dialect):
                 given = {**given, "type": "reasoning_text"}  # vLLM of 2025 gives it that type before it is over
             part = part_of(given, default)
             family, kind, field = part_row(part, default)
-            item = self._item(payload, "reasoning" if kind == "reasoning" else "message")
+            said = {family: [part]} if is_done else None
+            item = self._item(payload, "reasoning" if kind == "reasoning" else "message", said)
             key = (family, kind, index_of(payload, sub) or 0)
             if kind == "reasoning" and key not in item.pieces and item.tells(family, part.get(field)):
                 continue
@@ -414,11 +431,12 @@ class OpenAIResponses(Dialect):
 
     def _text_piece(self, payload: dict[str, Any]) -> Piece:
         """The part that an event about text is about."""
-        stem, kind, family, part_kind, sub, _ = TEXTS[payload["type"]]
+        stem, kind, family, part_kind, sub, whole = TEXTS[payload["type"]]
         key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
         piece = self._found.get(key)
         if piece is None:
-            piece = self._parts.at(self._item(payload, kind), family, part_kind, key[2])
+            said = {family: [{"text": payload[whole]}]} if payload.get(whole) else None
+            piece = self._parts.at(self._item(payload, kind, said), family, part_kind, key[2])
             if key[1] is not None and not self._items.index_reused:
                 self._found[key] = piece
         return piece
@@ -443,8 +461,17 @@ class OpenAIResponses(Dialect):
     def _input_item(self, payload: dict[str, Any]) -> Item:
         """The call that an event about its input is about. An index of no call, without an id, is the last call's."""
         kind, index = INPUTS[payload["type"]][1], index_of(payload, "output_index")
+        id_ = text_of(payload, "item_id")
         placed = () if index is None else (self._items.placed(index, call) for call in CALLS)
-        found = self._find(payload, kind) or next(filter(None, placed), None)
+        found = self._find(payload, kind) or self._items.call(id_) or next(filter(None, placed), None)
+        if found is not None and not found.is_told:
+            self.w.singular = True  # as in `_find`
+            if "delta" in payload and id_ and found.id and found.id != id_ and _json.is_object(found.first.text or ""):
+                # OGX tells the arguments of several calls at one index before any of them begins.
+                self._items.index_reused = True
+                return self._open(payload, {"type": kind, "id": id_})
+        if found is not None and found is self._items.turning(id_, kind):
+            self._turn(found, index, {"type": kind, "id": id_})
         last = None if payload.get("item_id") or payload.get("call_id") else self._items.last_call
         return found or (last if last is not None and not last.done else self._item(payload, kind))
 

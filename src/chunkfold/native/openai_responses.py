@@ -397,7 +397,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
         out["name"] = call.name
     field = call.extra.get("$field")
     if field not in inputs:
-        field = inputs[0] if inputs else None
+        # What came as arguments of a function is no field of a search.
+        field = inputs[0] if inputs and field != "arguments" else None
     if field is not None and (call.raw_arguments or (field in AS_TEXT and field not in out)):
         out[field] = _input(call, field)
     return out
@@ -463,13 +464,15 @@ def request(message: Message) -> list[dict[str, Any]]:
     items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
+    # An MCP call without a name has not begun: OGX asks for approval.
+    items = [item for item in items if item["type"] != "mcp_call" or item.get("name")]
     for item in items:
         for made in (item, *_printed(item)):
             made.pop("created_by", None)
         for key in item.keys() - _SENT.get(item["type"], item.keys()):
             del item[key]
         item.pop("parsed_arguments", None)  # OpenAI's SDK adds it
-        if item["type"] in OWN and "id" in item and (item["id"] is None or len(str(item["id"])) > _LONGEST_ID):
+        if item["type"] in OWN and "id" in item and (not item["id"] or len(str(item["id"])) > _LONGEST_ID):
             del item["id"]
         if item["type"] == "reasoning":
             item.pop("status", None)  # an unknown parameter in requests, but for this item alone
