@@ -52,7 +52,7 @@ class VercelUI(Dialect):
 
     name: ClassVar[str] = "vercel-ui"
     aliases: ClassVar[tuple[str, ...]] = ("ai-sdk-ui",)
-    delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
+    delta_keys: ClassVar[tuple[str, ...]] = ("delta", "text")
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
