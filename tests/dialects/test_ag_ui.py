@@ -306,3 +306,22 @@ def test_a_result_may_be_an_error():
         "content": "no",
         "isError": True,
     }
+
+
+def test_a_run_may_say_its_names_in_every_event():
+    """AgentScope does; the messages that go back to it have no such fields."""
+    names = {"threadId": "t", "runId": "r"}
+    response = folded(
+        START,
+        {"type": "TEXT_MESSAGE_START", **names, "messageId": "m", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", **names, "messageId": "m", "delta": "I "},
+        {"type": "TEXT_MESSAGE_CONTENT", **names, "messageId": "m", "delta": "look."},
+        {"type": "TEXT_MESSAGE_END", **names, "messageId": "m"},
+        {"type": "TOOL_CALL_START", **names, "toolCallId": "c", "toolCallName": "f"},
+        {"type": "TOOL_CALL_ARGS", **names, "toolCallId": "c", "delta": "{}"},
+        {"type": "TOOL_CALL_END", **names, "toolCallId": "c"},
+        {"type": "TOOL_CALL_RESULT", "threadId": "t", "runId": "of-another", "toolCallId": "c", "content": "ok"},
+        {"type": "RUN_FINISHED", **names},
+    )
+    assert [dict(part.extra) for part in response.parts] == [{}, {}, {"runId": "of-another"}]
+    assert response.text == "I look."

@@ -227,3 +227,82 @@ def test_input_that_the_sdk_could_not_read_is_that_of_a_call():
     assert (call.raw_arguments, call.status) == ('{"x"', "invalid")
     assert {(part.content, part.is_error) for part in response.parts[1:]} == {("no", True)}
     assert response.error is None
+
+
+def test_what_the_sdk_says_of_an_approval_inside_is_of_the_call():
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "f", "input": {"x": 1}}
+    response = folded(
+        STEP,
+        call,
+        {"type": "tool-approval-request", "approvalId": "a", "toolCall": call},
+        {"type": "tool-approval-response", "approvalId": "a", "approved": False, "toolCall": call},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    (part,) = response.parts
+    assert part.extra["approval"] == {"id": "a", "approved": False}
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"file": {"base64": "aGk=", "mediaType": "image/png"}},
+        {"file": {"base64Data": "aGk=", "mediaType": "image/png"}},
+        {"base64Data": "aGk=", "mimeType": "image/png"},
+        {"url": "data:image/png;base64,aGk=", "mediaType": "image/png"},
+    ],
+)
+def test_a_file_that_the_sdk_has_inside_has_its_bytes(chunk):
+    response = folded(STEP, {"type": "file", **chunk}, {"type": "finish"})
+    (part,) = response.parts
+    assert (part.kind, part.media_type, part.data) == ("image", "image/png", b"hi")
+
+
+def mastra(kind, **said):
+    return {"type": kind, "runId": "r", "from": "AGENT", "payload": said}
+
+
+MASTRA = (
+    mastra("start", id="agent", messageId="m"),
+    mastra("step-start", messageId="m", request={}),
+    mastra("reasoning-start", id="r1"),
+    mastra("reasoning-delta", id="r1", text="hm"),
+    mastra("reasoning-signature", id="r1", signature="c2ln"),
+    mastra("reasoning-end", id="r1"),
+    mastra("tool-call-input-streaming-start", toolCallId="c", toolName="tide"),
+    mastra("tool-call-delta", toolCallId="c", argsTextDelta='{"port":'),
+    mastra("tool-call-delta", toolCallId="c", argsTextDelta='"A"}'),
+    mastra("tool-call-input-streaming-end", toolCallId="c"),
+    mastra("tool-call", toolCallId="c", toolName="tide", args={"port": "A"}),
+    mastra("tool-result", toolCallId="c", toolName="tide", args={"port": "A"}, result="no", isError=True),
+    mastra("step-finish", stepResult={"reason": "tool-calls"}, output={}, metadata={"modelId": "m-1"}),
+    mastra("step-start"),
+    mastra("text-start", id="t"),
+    mastra("text-delta", id="t", text="Three "),
+    mastra("text-delta", id="t", text="metres."),
+    mastra("text-end", id="t"),
+    mastra("file", data="aGk=", mimeType="image/png"),
+    {**mastra("step-finish", stepResult={"reason": "stop"}, metadata={"a": 1}), "metadata": {"b": 2}},
+    mastra("finish", stepResult={"reason": "stop"}, output={"usage": {"inputTokens": 7, "outputTokens": 5}}),
+)
+
+
+def test_mastra_has_the_parts_in_chunks_of_its_own():
+    """Its servers answer `stream` so: what the SDK has inside is under `payload`."""
+    response = folded(*MASTRA)
+    assert [part.kind for part in response.parts] == ["reasoning", "tool_call", "server_tool_result", "text", "image"]
+    reasoning, call, result, text, picture = response.parts
+    assert (reasoning.text, reasoning.extra["signature"]) == ("hm", "c2ln")
+    assert (call.id, call.name, call.raw_arguments, call.status) == ("c", "tide", '{"port":"A"}', "complete")
+    assert (result.content, result.is_error, text.text, picture.data) == ("no", True, "Three metres.", b"hi")
+    assert (response.id, response.model, response.native_finish_reason) == ("m", "m-1", "stop")
+    assert response.usage.total_tokens == 12
+    assert (response.extra["runId"], response.extra["from"], response.extra["agentId"]) == ("r", "AGENT", "agent")
+    assert (response.extra["metadata"], response.extra["chunk"]) == ({"a": 1}, {"metadata": {"b": 2}})
+    assert type(response).from_native(response.to_native(), response.dialect).text == "Three metres."
+
+
+def test_chunks_of_mastra_that_are_none_of_the_sdk_are_kept_whole():
+    told = mastra("tripwire", reason="no")
+    response = folded(mastra("start"), told, mastra("error", error={"message": "boom"}))
+    (part,) = response.parts
+    assert (part.name, part.payload, response.error.message) == ("tripwire", told, "boom")

@@ -57,6 +57,8 @@ _CARRIED = {
     "RAW": "raw",
     "CUSTOM": "custom",
 }
+# Events that are about parts.
+_PARTS = ("TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "THINKING_")
 
 
 class AGUI(Dialect):
@@ -84,7 +86,9 @@ class AGUI(Dialect):
         self._others: dict[str, tuple[dict[str, Any], list[str]]] = {}
         # The messages that the run was given; a snapshot repeats them.
         self._given: set[str] = set()
+        # The first run, and the names that it has for itself: some servers say them in every event.
         self._run: Any = None
+        self._names: dict[str, Any] = {}
         # Reasoning has come in events of its own.
         self._has_reasoned = False
         # The parts that belong to messages and calls, for a snapshot to compare with.
@@ -101,6 +105,8 @@ class AGUI(Dialect):
         if kind != "RUN_STARTED":
             self.w.message()
         if handler is not None:
+            if "runId" in payload or "threadId" in payload:
+                payload = self._nameless(payload, word(kind))
             if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
                 self._end_chunk()
             if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
@@ -126,9 +132,17 @@ class AGUI(Dialect):
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
+        self._names = self._names or {name: payload[name] for name in ("threadId", "runId") if name in payload}
         self.w.message(id=self._run, model=said(payload, "model"))
         self._take_input(payload)
         self.w.extras(payload, _RUN)
+
+    def _nameless(self, payload: dict[str, Any], kind: str) -> dict[str, Any]:
+        """What is said of a text, a thought or a call, without what the run has said of itself."""
+        if not kind.startswith(_PARTS):
+            return payload
+        names = self._names
+        return {name: payload[name] for name in payload if name not in names or names[name] != payload[name]}
 
     def begin_again(self) -> None:
         self._others.clear()

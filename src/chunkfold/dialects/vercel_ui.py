@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
-from chunkfold.dialects._sdk_parts import NAMES, chunk_of, model_of, sdk_usage, usage_of
+from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
@@ -52,7 +52,7 @@ class VercelUI(Dialect):
 
     name: ClassVar[str] = "vercel-ui"
     aliases: ClassVar[tuple[str, ...]] = ("ai-sdk-ui",)
-    delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
+    delta_keys: ClassVar[tuple[str, ...]] = ("delta", "text")
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -61,6 +61,8 @@ class VercelUI(Dialect):
             return CERTAIN if kind is None and _is_message(payload) else NO
         if kind in _STEPS or (kind in HANDLERS and kind.startswith(_OWN)):
             return CERTAIN
+        if "runId" in payload and in_envelope(payload):
+            return CERTAIN if kind in HANDLERS or kind in NAMES else NO
         if kind == "error":
             return CERTAIN if "errorText" in payload else NO
         if kind == "start":
@@ -81,9 +83,13 @@ class VercelUI(Dialect):
         # How many steps have begun, and the sources, each with its place among the annotations.
         self._steps = 0
         self._sources: dict[str, int] = {}
+        # What Mastra's first chunk says beside its payload: who speaks, in which run.
+        self._envelope: dict[str, Any] = {}
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type")
+        if "payload" in payload and in_envelope(payload):
+            payload = self._opened(payload, kind)
         if isinstance(kind, str) and kind in NAMES:
             payload, given = chunk_of(payload), payload
             # Argument text that is under the name of another delta is still compared with the input at the end.
@@ -102,6 +108,15 @@ class VercelUI(Dialect):
             self._whole(payload, frame)
         else:
             self.strange(payload, frame, word(kind, frame.event))
+
+    def _opened(self, payload: dict[str, Any], kind: Any) -> dict[str, Any]:
+        if not isinstance(kind, str) or (kind not in HANDLERS and kind not in NAMES):
+            return payload
+        if not self._envelope:
+            self._envelope = {name: payload[name] for name in ("runId", "from") if name in payload}
+            for name, value in self._envelope.items():
+                self.w.extra((name,), value)
+        return opened(payload, self._envelope)
 
     # The message and its steps
 
@@ -160,6 +175,7 @@ class VercelUI(Dialect):
     def _finish(self, payload: dict[str, Any], frame: Frame) -> None:
         self.end_seen = True
         self._finish_reason(payload)
+        self.w.message(model=model_of(payload))
         self.w.usage(usage_of(payload), sdk_usage)
         self._metadata(payload, frame)
         self.w.extras(payload, _FINISH)
@@ -398,7 +414,7 @@ class VercelUI(Dialect):
 
     def begin_again(self) -> None:
         self._step = self._steps = 0
-        for told in (self._inputs, self._approvals, self._sources):
+        for told in (self._inputs, self._approvals, self._sources, self._envelope):
             told.clear()
         super().begin_again()
 
