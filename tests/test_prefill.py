@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from chunkfold import Choice, ReasoningPart, RefusalPart, Response, TextPart, ToolCall, UnknownDialect, dialects
+from chunkfold import (
+    Choice,
+    ReasoningPart,
+    RefusalPart,
+    Response,
+    TextPart,
+    ToolCall,
+    UnknownDialect,
+    UnknownPart,
+    dialects,
+)
 from chunkfold._prefill import Prefill
 from chunkfold.errors import CannotContinue
 
@@ -140,6 +150,12 @@ def test_what_cannot_be_gone_on_from_is_named():
     built = partial(*parts, dialect="ollama").as_prefill()
     assert built.prefix == "First this"
     assert built.left_out == ("reasoning", "tool_call", "text")
+
+
+def test_what_a_gateway_says_before_the_answer_ends_nothing():
+    routing, block = UnknownPart("gateway.routing", {"tried": 2}), UnknownPart("new_block", {})
+    built = partial(routing, TextPart("First"), block, TextPart("late"), dialect="ollama").as_prefill()
+    assert (built.prefix, built.left_out) == ("First", ("unknown", "unknown", "text"))
 
 
 @pytest.mark.parametrize("parts", [(TextPart(""),), (TextPart(" \n"),), (ReasoningPart("Hm."),), (RefusalPart("No"),),

@@ -217,34 +217,24 @@ def _item_hint(hint: Any, place: int) -> Any:
     hints = []
     for member in members(hint):
         origin, args = typing.get_origin(member), typing.get_args(member)
-        if (named := _hints_in_row(member)) is not None:
-            hints += named[place : place + 1]
-            continue
-        if (
-            not isinstance(origin, type)
-            or not issubclass(origin, Collection)
-            or issubclass(origin, Mapping)
-            or not args
-        ):
-            continue
-        if issubclass(origin, tuple) and args[-1] is not Ellipsis:
-            if place < len(args):
-                hints.append(args[place])
-        else:
+        if not args or not isinstance(origin, type) or not issubclass(origin, Collection):
+            hints += _hints_in_row(member)[place : place + 1]
+        elif issubclass(origin, tuple) and args[-1] is not Ellipsis:
+            hints += args[place : place + 1]
+        elif not issubclass(origin, Mapping):
             hints.append(args[0])
     return typing.Union[tuple(hints)] if hints else Any  # noqa: UP007 - of a number that is not known here
 
 
-def _hints_in_row(hint: Any) -> list[Any] | None:
-    """The types of the fields of what has fields, but stands in JSON as a list; `None` for all else."""
+def _hints_in_row(hint: Any) -> list[Any]:
+    """The types of the fields of what has fields, but stands in JSON as a list; none of all else."""
     cls = class_of(hint)
-    names = getattr(cls, "_fields", None) if isinstance(cls, type) and issubclass(cls, tuple) else None
-    if isinstance(cls, type) and issubclass(cls, msgspec.Struct):
+    names: tuple[str, ...] = ()
+    if isinstance(cls, type) and issubclass(cls, tuple):
+        names = getattr(cls, "_fields", ())
+    elif isinstance(cls, type) and issubclass(cls, msgspec.Struct) and cls.__struct_config__.array_like:
         names = cls.__struct_fields__
-    if names is None:
-        return None
-    hints = _hints(hint)
-    return [hints.get(name, Any) for name in names]
+    return [_hints(hint).get(name, Any) for name in names]
 
 
 def _value_hint(hint: Any, key: str) -> Any:
@@ -264,8 +254,8 @@ def _value_hint(hint: Any, key: str) -> Any:
 
 def _view(hint: Any, value: Any, growing: Path | None) -> Any:
     """*value* as it may be looked at. *growing* is where, inside it, a string is not complete."""
-    root = _root_shape(hint, value)
-    if root is not None:
+    root = _root_shape(hint)
+    if root is not None and value is not None:
         return Partial(root, value, growing)
     if isinstance(value, dict):
         shape = chosen(candidates(hint), value, growing)
@@ -273,13 +263,19 @@ def _view(hint: Any, value: Any, growing: Path | None) -> Any:
     return PartialList(hint, value, growing) if isinstance(value, list) else value
 
 
-def _root_shape(hint: Any, value: Any) -> Shape | None:
-    """The shape of the model that *value* is the root of, if it can be nothing else."""
+def _root_shape(hint: Any) -> Shape | None:
+    """The shape of the model whose root a value of that type is, if it can be nothing else."""
+    try:
+        return _root_shape_hashed(hint)
+    except TypeError:  # an annotation that cannot be hashed
+        return _root_shape_hashed.__wrapped__(hint)
+
+
+@lru_cache(maxsize=1024)
+def _root_shape_hashed(hint: Any) -> Shape | None:
     types = [member for member in members(hint) if member is not type(None)]
-    if value is None or len(types) != 1 or not is_pydantic(types[0]):
-        return None
-    shape = shape_of(types[0])
-    return shape if shape.is_root else None
+    shape = shape_of(types[0]) if len(types) == 1 and is_pydantic(types[0]) else None
+    return shape if shape is not None and shape.is_root else None
 
 
 def _inside(growing: Path | None, steps: Path) -> Path | None:

@@ -88,13 +88,15 @@ def prefill(
 
 def _beginning(parts: Sequence[Part]) -> tuple[str, tuple[str, ...]]:
     """The text up to the first part that is none, and the kinds of what is left out."""
-    text = ""
+    text, is_over = "", False
     left_out: list[str] = []
     for part in parts:
-        if isinstance(part, TextPart) and all(kind == "reasoning" for kind in left_out):
+        if isinstance(part, TextPart) and not is_over:
             text += part.text
         elif not (isinstance(part, ReasoningPart) and not part.text and not part.encrypted):
             left_out.append(part.kind)
+            # What a gateway says before the answer is no part of it.
+            is_over = is_over or not (part.kind == "reasoning" or (part.kind == "unknown" and not text))
     return text, tuple(left_out)
 
 
