@@ -263,7 +263,7 @@ def transport_error(exception: BaseException) -> StreamError:
             type=type(exception).__name__, message=str(exception) or None, retryable=is_passing(exception)
         )
     if status is not None:
-        from chunkfold.dialects._errors import is_retryable
+        from chunkfold.dialects._error_words import is_retryable
 
         may_pass = is_retryable((said.type, said.code), status, said.message)
         said = msgspec.structs.replace(said, status=status, retryable=may_pass)
