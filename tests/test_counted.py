@@ -129,6 +129,22 @@ def test_numbered_reads_are_followed(monkeypatch):
         assert frames_read_in_full(frames, "openai-responses") < 60
 
 
+@pytest.mark.parametrize("count", [1, 8])
+def test_numbered_reads_are_known_from_the_first_of_each_part(count):
+    frames = calls(count, 200)
+    opening = 1 + count
+    assert frames_read_in_full(frames, "openai-responses", events=False) == opening + count
+    # Behind something else all is learned anew, as long as it was of use.
+    amid = [event("in_progress", number, response={"id": "r"}) for number in range(3)]
+    pieces = [frames[:100], frames[100:150], frames[150:]]
+    broken = [*pieces[0], amid[0], *pieces[1], amid[1], *pieces[2]]
+    for number, frame in enumerate(broken):
+        at = frame.index(b'"sequence_number": ') + 19
+        broken[number] = frame[:at] + b"%d" % number + frame[frame.index(b",", at) :]
+    assert frames_read_in_full(broken, "openai-responses", events=False) <= opening + 2 + 3 * count
+    assert_templates_change_nothing(broken, "openai-responses")
+
+
 def numbered(number):
     """All that is asked of a shape."""
     return SimpleNamespace(number=number)

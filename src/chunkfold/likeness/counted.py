@@ -62,11 +62,15 @@ class Counted:
         A read with the frame *data*, the last of that shape, had *first*, with its number, before its text and *last*
         after it.
         """
+        self.learn_number(shape.number, first, last, target)
+
+    def learn_number(self, number: int, first: bytes, last: bytes, target: Any) -> None:
+        """The same of a read of any shape with that *number*."""
         self._in_vain += 1
         head, mark, rest = first.partition(self.key)
         blanks = rest[: len(rest) - len(rest.lstrip(b" "))]
         head, rest = head + mark + blanks, rest[len(blanks) :]
-        digits = b"%d" % shape.number
+        digits = b"%d" % number
         between = rest.removeprefix(digits)
         # One field of that name, whose number is spelled as it will be.
         if not mark or self.key in rest or self.key in last or between == rest or between[:1] != b",":

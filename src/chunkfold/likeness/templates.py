@@ -124,7 +124,7 @@ class Templates:
 
     def clear(self) -> None:
         """Something happened that was no plain delta."""
-        if self._table.by_frame or self._shelf.in_force:
+        if self._table.by_frame or self._shelf.in_force or self._counted is not None:
             self._drop_templates()
             self._shelf.clear()
             self._calls = set()
@@ -140,8 +140,9 @@ class Templates:
         if self.alike is not None:
             self.is_ready = self.is_in_force
         else:
-            in_force = self._shelf.in_force
-            self.is_ready = bool(self._table.by_read or any(shape.lead is not None for shape in in_force))
+            is_counted = self._counted is not None and self._counted.parts
+            has_lead = any(shape.lead is not None for shape in self._shelf.in_force)
+            self.is_ready = bool(self._table.by_read or is_counted or has_lead)
 
     # Making them
 
@@ -154,7 +155,7 @@ class Templates:
             self.clear()
             return
         # Text goes to one part at a time, only calls go on beside each other.
-        if not all(target.may_stay_beside(event) for target in (*self._table.targets(), *self._shelf.targets())):
+        if not all(target.may_stay_beside(event) for target in self._targets()):
             self.clear()
         self._refused = self._unfit = None
         if type(event) is ToolArgumentsDelta:
@@ -171,13 +172,22 @@ class Templates:
         if self._shelf.revive(sample) or (may_vary and self._make_shape(sample)):
             if self.may_tell_more:
                 self._drop_templates()
-        # Every other frame has another number, and one with the same number is a repeat: no template can hold that. Nor
-        # one that tells more, of which the latest counts.
-        is_hopeless = vain > _HOPELESS and self._tries % _NOW_AND_THEN
-        if number is None and not is_hopeless and not sample.tells and not self.may_tell_more:
-            self._make_template(sample)
+        # No template can hold a frame that tells more, of which the latest counts.
+        if not sample.tells and not self.may_tell_more:
+            is_hopeless = vain > _HOPELESS and self._tries % _NOW_AND_THEN
+            if number is not None and vain < _SHAPE_AFTER:
+                self._learn_number(sample, number)
+            elif number is None and not is_hopeless:
+                self._make_template(sample)
         self._probing = False
         self._look_if_ready()
+
+    def _targets(self) -> Iterator[Target]:
+        """What frames may belong to."""
+        yield from self._table.targets()
+        yield from self._shelf.targets()
+        if self._counted is not None:
+            yield from self._counted.parts.values()
 
     def _finds_kept(self, sample: Sample) -> bool:
         """Find where in the payload the fields are that were kept; false if that is not known of one."""
@@ -217,6 +227,23 @@ class Templates:
         around = edges_of(sample.event.text, sample.data, self._keys)
         if around is not None:
             self._put_in_force(Edges(Target(sample.event, sample.payload), *around), sample.data, sample.read)
+
+    def _learn_number(self, sample: Sample, number: int) -> None:
+        """
+        Every other frame has another number, and one with the same number is a repeat: what is around both is learned.
+        """
+        around = edges_of(sample.event.text, sample.data, self._keys)
+        lead, held, trail = sample.read.partition(sample.data) if sample.read is not None else (b"", b"", b"")
+        if around is not None and held:
+            first, last = lead + around[0], around[1] + trail
+            self._counter().learn_number(number, first, last, Target(sample.event, sample.payload))
+
+    def _counter(self) -> Counted:
+        if self._counted is None:
+            from chunkfold.likeness.counted import Counted
+
+            self._counted = Counted(self._rising)
+        return self._counted
 
     def _put_in_force(self, edges: Edges, data: bytes, read: bytes | None) -> None:
         self._table.add(edges)
@@ -271,6 +298,7 @@ class Templates:
             found = counted.find(read, number)
             if found is not None:
                 self._risen = number
+                self._in_vain = {}
                 if self.untold.listens:
                     self.untold.hear(found[0], found[1], number)
                 return found
@@ -305,11 +333,7 @@ class Templates:
         if shape.keeps or (shape.is_running and (shape.is_numbered or self.untold.listens)):
             return None
         if not shape.is_running:
-            if self._counted is None:
-                from chunkfold.likeness.counted import Counted
-
-                self._counted = Counted(self._rising)
-            return self._counted
+            return self._counter()
         if self._totalled is None:
             from chunkfold.likeness.totalled import Totalled
 
@@ -435,6 +459,8 @@ class Templates:
     def _took_counted(self, counted: Counted, first: int) -> None:
         count = len(counted.texts)
         self.taken += count
+        if count and self._in_vain:
+            self._in_vain = {}
         if count and self.untold.listens:
             heard = Heard(None if counted.targets else counted.runs[0][0], first)
             heard.texts, heard.targets, heard.runs = counted.texts, counted.targets, counted.runs
