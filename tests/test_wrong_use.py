@@ -119,6 +119,8 @@ def test_what_has_a_file_to_read_from_says_so():
     started = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     with started, refused(TypeError, ".stdout"):
         chunkfold.fold(started)
+    with refused(TypeError, "give its .response"):
+        chunkfold.fold(SimpleNamespace(response=None, iter_sse=lambda: iter(())))
     with refused(TypeError, "give its .data"):
         chunkfold.fold(SimpleNamespace(headers={}, data=iter([BODY])))
 

@@ -135,6 +135,8 @@ def _remedy(source: Any) -> str:
         return "give its .makefile('rb')"
     if hasattr(source, "stdout"):
         return "give its .stdout"
+    if hasattr(source, "iter_sse"):  # what `connect_sse` of httpx-sse gives
+        return "give its .response"
     if hasattr(source, "data"):  # `with_raw_response` of cohere
         return "give its .data"
     if hasattr(source, "get_nowait"):  # a queue
