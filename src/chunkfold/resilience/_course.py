@@ -24,7 +24,8 @@ from chunkfold.errors import (
 )
 from chunkfold.events import is_output
 from chunkfold.resilience._ending import Ending, because
-from chunkfold.resilience._failures import TRUNCATED, failure_of, headers_of, http_failure, response_failure
+from chunkfold.resilience._failures import TRUNCATED, failure_of, http_failure, response_failure
+from chunkfold.resilience._headers import headers_of
 from chunkfold.resilience._outlet import Outlet, Try, gives
 from chunkfold.resilience._patience import Patience
 from chunkfold.resilience._persistence import Persistence

@@ -15,10 +15,10 @@ from chunkfold import _json
 from chunkfold._connections import status_of
 from chunkfold._folder import transport_error
 from chunkfold._http_errors import status_error
-from chunkfold.resilience._rate_limits import header, retry_after
+from chunkfold.resilience._headers import header, headers_of, retry_after
 from chunkfold.response import Response, StreamError
 
-__all__ = ["TRUNCATED", "failure_of", "headers_of", "http_failure", "response_failure"]
+__all__ = ["TRUNCATED", "failure_of", "http_failure", "response_failure"]
 
 TRUNCATED = StreamError(
     type="truncated",
@@ -68,17 +68,6 @@ def response_failure(response: Response, *, invalid_calls: bool = False) -> Stre
         if response.finish_reason == "length":
             return None
         return StreamError(type="invalid_call", message="unusable arguments", retryable=True, origin="decoder")
-    return None
-
-
-def headers_of(source: Any) -> Any:
-    """The headers of a response, or of the response that an exception carries; `None` if there are none."""
-    for owner in (source, getattr(source, "response", None), getattr(source, "raw_response", None)):
-        headers = getattr(owner, "headers", None)
-        if headers is not None and callable(getattr(headers, "get", None)):
-            return headers
-        if isinstance(owner, dict):  # botocore
-            return owner.get("ResponseMetadata", {}).get("HTTPHeaders")
     return None
 
 

@@ -11,15 +11,16 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from chunkfold._http_errors import retry_after_seconds
 from chunkfold._value import Value
 from chunkfold.dialects._error_words import is_used_up
+from chunkfold.resilience._failures import failure_of
+from chunkfold.resilience._headers import header, headers_of, retry_after
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["RateLimit", "RateLimitKind", "header", "rate_limit_of", "retry_after", "wait_asked_for"]
+__all__ = ["RateLimit", "RateLimitKind", "rate_limit_of", "wait_asked_for"]
 
 RateLimitKind: TypeAlias = Literal["requests", "tokens", "concurrency", "quota", "overloaded", "unknown"]
 
@@ -119,8 +120,6 @@ def rate_limit_of(
         now: Seconds since 1970, for headers that name a date.
     """
     if isinstance(error, BaseException):
-        from chunkfold.resilience._failures import failure_of, headers_of
-
         headers = headers if headers is not None else headers_of(error)
         error = failure_of(error)
     if error is None:
@@ -194,14 +193,6 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
     return None
 
 
-def retry_after(headers: Any, now: float | None) -> float | None:
-    """The seconds of a `Retry-After`, which is a number or a date."""
-    value = header(headers, "retry-after")
-    seconds = retry_after_seconds(value, now)
-    # A comparison with NaN would have made a 0 of it.
-    return None if value is not None and value.strip().lower() == "nan" else seconds
-
-
 def _until(value: str | None, now: float | None) -> float | None:
     """
     Seconds until a reset: a duration (`6m0s`), a number of seconds, or a date (RFC 3339, or seconds since 1970; of
@@ -241,14 +232,3 @@ def _number(text: str) -> float | None:
 def _sane(seconds: float | None) -> float | None:
     """Servers have been seen to send NaN, infinities and negative numbers."""
     return None if seconds is None or math.isnan(seconds) or seconds < 0 else seconds
-
-
-def header(headers: Any, name: str) -> str | None:
-    """One header by its name, whatever kind of mapping a client keeps them in."""
-    get = getattr(headers, "get", None)
-    if not callable(get):
-        return None
-    value = get(name)
-    if value is None and type(headers) is dict:
-        value = next((value for key, value in headers.items() if str(key).lower() == name), None)
-    return None if value is None else str(value)

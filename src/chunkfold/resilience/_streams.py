@@ -14,7 +14,7 @@ from chunkfold._wording import checked
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course
-from chunkfold.resilience._failures import headers_of
+from chunkfold.resilience._headers import headers_of
 from chunkfold.resilience._news import News
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
 from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
