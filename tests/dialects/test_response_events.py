@@ -436,3 +436,40 @@ def test_items_without_ids_that_end_at_the_index_of_the_next_are_told_once(is_to
     )
     assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hmm."), ("text", "The end")]
     assert response.to_native()["output"] == [{**thought, "id": "rs_9"}, {**answer, "id": "msg_9"}]
+
+
+@pytest.mark.parametrize("answer_at", [0, 2])
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_thought_told_as_text_under_the_id_of_its_item_is_no_answer(answer_at, listed):
+    """As LocalAI tells it, which gives all events the index of the item that began last."""
+
+    def delta(text, id_, index):
+        return event("output_text.delta", delta=text, item_id=id_, output_index=index, content_index=0)
+
+    def over(item, index):
+        part = item["content"][0]
+        place = {"item_id": item["id"], "output_index": index, "content_index": 0}
+        return [
+            event("output_text.done", text=part["text"], **place),
+            event("content_part.done", part=part, **place),
+            done(item, output_index=index),
+        ]
+
+    thought = {"id": "reasoning_1", "type": "reasoning", "summary": [], "content": texts("Think")["content"]}
+    answer = {**texts("Hello"), "id": "msg_1"}
+    last = max(answer_at, 1)
+    begins = added({**answer, "content": []}, output_index=answer_at)
+    response = fold(
+        *([begins] if answer_at == 0 else []),
+        added({key: value for key, value in thought.items() if key != "content"}, output_index=1),
+        *[delta(text, "reasoning_1", 1) for text in ("Th", "in", "k")],
+        *([begins] if answer_at else []),
+        *[delta(text, "msg_1", last) for text in ("He", "ll", "o")],
+        *over(thought, last),
+        *over(answer, last),
+        completed(thought, *([answer] if listed else [])),
+    )
+    assert (response.reasoning, response.text) == ("Think", "Hello")
+    assert len(response.parts) == 2
+    items = {item["id"]: item for item in response.to_native()["output"]}
+    assert items == {"reasoning_1": thought, "msg_1": answer}

@@ -92,6 +92,11 @@ class Items:
         found = self._last.get(kind)
         return found if found is None or self._may_be_called(found, call_id) else None
 
+    def thought(self, id_: str | None) -> Item | None:
+        """The item of reasoning with that id, once it has been told. LocalAI tells its text as that of a message."""
+        found = self._ids.get(id_ or "")
+        return found if found is not None and found.kind == "reasoning" and found.is_told else None
+
     def call(self, id_: str | None) -> Item | None:
         """The call of any type with that id."""
         found = self._ids.get(id_ or "")

@@ -433,11 +433,16 @@ class OpenAIResponses(Dialect):
         """The part that an event about text is about."""
         stem, kind, family, part_kind, sub, whole = TEXTS[payload["type"]]
         key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
+        thought = self._items.thought(text_of(payload, "item_id")) if stem == "output_text" else None
+        if thought is not None:
+            self.w.singular = True  # with another id it is of the answer
+            return self._parts.at(thought, family, "reasoning", key[2])
         piece = self._found.get(key)
         if piece is None:
             said = {family: [{"text": payload[whole]}]} if payload.get(whole) else None
-            piece = self._parts.at(self._item(payload, kind, said), family, part_kind, key[2])
-            if key[1] is not None and not self._items.index_reused:
+            item = self._item(payload, kind, said)
+            piece = self._parts.at(item, family, part_kind, key[2])
+            if self._items.placed(key[1], kind) is item and not self._items.index_reused:
                 self._found[key] = piece
         return piece
 
