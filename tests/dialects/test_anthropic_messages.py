@@ -104,3 +104,33 @@ def test_a_block_without_a_type_does_not_go_back():
 def test_a_whole_message_of_a_server_that_leaves_the_reason_out_is_known():
     response = chunkfold.fold(json.dumps({key: WHOLE[key] for key in WHOLE if key != "stop_reason"}).encode())
     assert (response.dialect, response.text, response.finish_reason) == ("anthropic-messages", "Hallo", None)
+
+
+BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+REST = {**PIECE, "delta": {"type": "text_delta", "text": "lo"}}
+STOP = {"type": "message_stop"}
+
+
+def test_a_message_whose_start_comes_again_and_again_goes_on():
+    """As with Kimi K2.5, between deltas, and with proxies that state the usage in one more start at the end."""
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 6}
+    last = {**START, "message": {**START["message"], "usage": usage}}
+    response = folded(START, BLOCK, PIECE, START, START, REST, last, STOP)
+    assert (response.text, response.id, response.ended) == ("Hallo", "m", "clean")
+    assert response.usage.raw["cache_read_input_tokens"] == 6
+    response = folded(START, BLOCK, PIECE, START, REST, CALL, START, STOP)
+    assert (response.text, [call.name for call in response.tool_calls]) == ("Hallo", ["f"])
+
+
+def test_a_message_that_is_told_again_from_its_start_is_not_doubled():
+    response = folded(START, BLOCK, PIECE, START, BLOCK, PIECE, REST, STOP)
+    assert (response.text, response.id, response.ended, len(response.parts)) == ("Hallo", "m", "clean", 1)
+    assert response.message.role == "assistant"
+    response = folded(START, BLOCK, PIECE, STOP, START, BLOCK, PIECE, REST, STOP)
+    assert (response.text, response.id, len(response.parts)) == ("Hallo", "m", 1)
+
+
+def test_the_start_of_another_message_voids_what_came():
+    for message in ({**START["message"], "id": "n"}, {}):
+        response = folded(START, BLOCK, PIECE, {**START, "message": message}, REST, STOP)
+        assert (response.text, response.id) == ("lo", message.get("id"))

@@ -72,6 +72,9 @@ class AnthropicMessages(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._started = False
+        self._id: Any = None
+        # A start of this same message that came while it went on: what follows says whether that is a replay.
+        self._again: dict[str, Any] | None = None
         # The block that was started last, which events mean that do not say which.
         self._last: Any = None
 
@@ -99,8 +102,17 @@ class AnthropicMessages(Dialect):
                 self.w.unknown("message_start", payload)
             message = {}
         if self._started:
-            self.begin_again()
+            id_ = message.get("id")
+            if id_ and id_ == self._id and not message.get("content") and not self.end_seen:
+                # Some servers send it time and again, or with the usage at the end.
+                self._again = message
+            else:
+                self.begin_again()
         self._take_message(message, frame, "message")
+
+    def begin_again(self) -> None:
+        self._again = None
+        super().begin_again()
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed."""
@@ -118,6 +130,7 @@ class AnthropicMessages(Dialect):
             id=message.get("id"), model=message.get("model"), created=message.get("created"), role=message.get("role")
         )
         self._started = True
+        self._id = message.get("id")
         content = message.get("content")
         if isinstance(content, str) and content:
             # As requests may have it.
@@ -142,6 +155,10 @@ class AnthropicMessages(Dialect):
             return
         index = payload.get("index")
         self._last = "" if is_blank(index) else index
+        again, self._again = self._again, None
+        if again is not None and self.w.slot(0, self._last) is not None:
+            self.begin_again()
+            self._take_message(again, frame, "message")
         if block:  # else its first delta says what it is
             self._start(self._last, block, frame, "content_block")
 
