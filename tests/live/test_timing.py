@@ -145,8 +145,9 @@ def test_the_body_of_an_error_has_a_first_byte():
 def test_parts_that_were_taken_back_are_not_told():
     clock = Clock()
     start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}
+    other = {**start, "message": {**start["message"], "id": "n"}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "abc"}}
-    body = b"".join(b"data: %s\n\n" % json.dumps(item).encode() for item in (start, delta, start, delta))
+    body = b"".join(b"data: %s\n\n" % json.dumps(item).encode() for item in (start, delta, other, delta))
     with stream(body, clock=clock) as events:
         list(events)
         timing = events.timing()
