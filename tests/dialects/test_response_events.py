@@ -209,6 +209,17 @@ def test_a_text_that_is_stated_shorter_is_that_text():
     assert fold(text_at(0, "ab"), stated[0], text_at(0, "c"), stated[1], completed()).text == "a"
 
 
+@pytest.mark.parametrize("late", ["on", "text goes on", "A text "])
+def test_a_piece_of_a_text_that_comes_behind_its_end_adds_nothing_to_what_is_stated_again(late):
+    """Out of its turn, or once more: the text is what its end, its item and the response all say."""
+    whole = texts("A text goes on")
+    closed = [event("output_text.done", item_id="msg_1", output_index=0, content_index=0, text="A text goes on")]
+    response = fold(
+        text_at(0, "A text goes on"), *closed, text_at(0, late), done(whole, output_index=0), completed(whole)
+    )
+    assert response.text == "A text goes on"
+
+
 def test_items_at_one_index_share_no_fields():
     """SGLang's router closes with one empty message, whatever items came."""
     thought = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
