@@ -116,7 +116,7 @@ class Framer:
     def _begin(self, data: bytes) -> list[Frame]:
         """Look at the first bytes; keep them while they may still be two things."""
         if not self._begun:
-            if any(len(data) < len(mark) and mark.startswith(data) for mark in (_BOM, *_MARKS_OF_UTF16)):
+            if len(data) < len(_BOM) and _may_be_mark(data):
                 self._head = data
                 return []
             self._begun = True
@@ -163,6 +163,11 @@ class Framer:
         from chunkfold.framing.text import TextFramer
 
         return TextFramer(self._frame_bytes)
+
+
+def _may_be_mark(data: bytes) -> bool:
+    """True if *data* is the beginning of a mark that text may begin with."""
+    return any(len(data) < len(mark) and mark.startswith(data) for mark in (_BOM, *_MARKS_OF_UTF16))
 
 
 def _may_be_binary(data: bytes) -> bool:
