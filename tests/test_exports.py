@@ -112,6 +112,7 @@ def test_the_classes_that_a_caller_feeds_have_no_more_than_a_caller_needs():
     decoder = {"feed", "finish", "close", "dialect", "end_seen"}
     assert public_names(chunkfold.Decoder) == decoder | {"limits"}
     assert public_names(chunkfold.Folder) == decoder | {"snapshot", "save", "restore"}
+    assert public_names(chunkfold.StreamAccumulator) == {"observe", "observe_all", "snapshot", "finalize"}
 
 
 def test_what_the_contract_names_is_exported():

@@ -24,7 +24,7 @@ from chunkfold.limits import DEFAULT_LIMITS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
     from chunkfold.events import Event
     from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.likeness.templates import Templates
@@ -76,7 +76,7 @@ class Decoder:
         self._head = bytearray()
         self._read: bytes | None = None
         # Where the events go, if they go nowhere else.
-        self._fed: StreamAccumulator | None = None
+        self._fed: Gatherer | None = None
         self.unfinished = Unfinished()
         # Every usage is to be told to who gathers them, though the latest settles it.
         self._all_totals = False

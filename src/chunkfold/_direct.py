@@ -16,7 +16,7 @@ from chunkfold.likeness import is_slow
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
     from chunkfold.events import Event
     from chunkfold.likeness.templates import Templates
 
@@ -52,7 +52,7 @@ class DirectDecoder(Decoder):
         if self._payloads.dialect is not None:
             self._learn_anew()
 
-    def feed_into(self, accumulator: StreamAccumulator, data: Any) -> None:
+    def feed_into(self, accumulator: Gatherer, data: Any) -> None:
         """
         Decode *data* straight into *accumulator*: the same as observing the events of `feed`, but events that nobody
         asked for are not made where a template fits.
@@ -76,7 +76,7 @@ class DirectDecoder(Decoder):
         if self.unfinished.data and not self._framer.idle:
             self._feed_events(accumulator, self.unfinished.release())
 
-    def plain_event(self, accumulator: StreamAccumulator, read: bytes) -> Event | None:
+    def plain_event(self, accumulator: Gatherer, read: bytes) -> Event | None:
         """The event of *read*, already folded, if a template fits it and it says no more; else nothing is done."""
         templates = self._templates
         if not self.is_ready or templates.may_tell_more:
@@ -90,7 +90,7 @@ class DirectDecoder(Decoder):
         event: Event = target.event(target.choice, target.index, text)
         return event
 
-    def express(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
+    def express(self, accumulator: Gatherer, pieces: Iterator[Any]) -> Generator[Event, None, Any]:
         """
         The events of *pieces*, one read each and already folded, for as long as templates fit. What is returned is the
         first piece that does not fit, to be fed, or `END`. Nothing may be fed in between.
@@ -125,13 +125,13 @@ class DirectDecoder(Decoder):
         """True if the next read may fit a template."""
         return self._templates.is_ready and not self.unfinished.data and self._framer.reader.idle  # type: ignore[union-attr]
 
-    def settle(self, accumulator: StreamAccumulator) -> None:
+    def settle(self, accumulator: Gatherer) -> None:
         """See to it that *accumulator* has what frames that fitted templates said beside their texts."""
         if self._templates.is_behind and not self._closed:
             self._templates.catch_up()
             accumulator.observe_all(self._taken())
 
-    def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+    def follow(self, accumulator: Gatherer, pieces: Iterator[Any]) -> Any:
         """
         Take *pieces*, one read each, for as long as templates fit; the first that does not is returned, to be fed.
 
@@ -142,7 +142,7 @@ class DirectDecoder(Decoder):
             return next(pieces)
         return self._follow(accumulator, pieces)
 
-    def _follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+    def _follow(self, accumulator: Gatherer, pieces: Iterator[Any]) -> Any:
         templates = self._templates
         if not templates.is_ready or not self._framer.idle:
             return next(pieces)
@@ -156,7 +156,7 @@ class DirectDecoder(Decoder):
         """True if all of several reads may fit one template."""
         return self._templates.may_take_many and self.is_ready
 
-    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
+    def take_many(self, accumulator: Gatherer, pieces: list[bytes], joined: bytes) -> bool:
         """Take *pieces*, one read each and *joined* together, if templates fit all of them; else do nothing."""
         templates = self._templates
         try:
@@ -169,7 +169,7 @@ class DirectDecoder(Decoder):
         self._writer.frame += templates.taken
         templates.taken = 0
 
-    def _feed_many(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
+    def _feed_many(self, accumulator: Gatherer, data: bytes) -> bytes:
         """
         Take the frames of a long read: many in one go where they fit one template, else one by one, so that templates
         are learned and fit. What is left is returned.
@@ -191,7 +191,7 @@ class DirectDecoder(Decoder):
             at += len(window)
         return data[at:]
 
-    def _swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
+    def _swallow(self, accumulator: Gatherer, data: bytes) -> int:
         """Take as many frames in one go as fit; how many bytes they were."""
         templates = self._templates
         if not templates.is_ready or not self._framer.idle:
@@ -200,7 +200,7 @@ class DirectDecoder(Decoder):
         self._count_taken(templates)
         return taken
 
-    def _feed_each(self, accumulator: StreamAccumulator, data: bytes, blank: bytes) -> None:
+    def _feed_each(self, accumulator: Gatherer, data: bytes, blank: bytes) -> None:
         """Take the frames in *data*, each of which *blank* ends."""
         pieces = iter([frame + blank for frame in data.split(blank)[:-1]])
         while True:
@@ -215,7 +215,7 @@ class DirectDecoder(Decoder):
         framer = self._framer
         return data[:1] in _BINARY if framer.reader is None else framer.messages is not None
 
-    def _feed_messages(self, accumulator: StreamAccumulator, data: bytes) -> bytes:
+    def _feed_messages(self, accumulator: Gatherer, data: bytes) -> bytes:
         """Take binary messages: many in one go where they fit a template, else one by one. What is left is returned."""
         framer, at, end = self._framer, 0, len(data)
         while at < end and framer.idle and self._may_cut_messages:
@@ -236,7 +236,7 @@ class DirectDecoder(Decoder):
             return False
         return self._payloads.dialect is None or self._templates.learns
 
-    def _take_messages(self, accumulator: StreamAccumulator, data: bytes, at: int) -> int:
+    def _take_messages(self, accumulator: Gatherer, data: bytes, at: int) -> int:
         """Take the messages from *at* on for as long as they fit; where the first one begins that does not."""
         templates = self._templates
         alike = templates.alike
@@ -246,7 +246,7 @@ class DirectDecoder(Decoder):
         self._count_taken(templates)
         return alike.at
 
-    def _feed_events(self, accumulator: StreamAccumulator, data: Any) -> None:
+    def _feed_events(self, accumulator: Gatherer, data: Any) -> None:
         try:
             events = self._read_in_full(data)
         except LimitExceeded as breach:

@@ -12,7 +12,7 @@ from chunkfold._direct import DirectDecoder
 from chunkfold._objects import error_body_of, payload_of
 from chunkfold._unfinished import CR, LF
 from chunkfold._wording import described, given_or
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
 from chunkfold.limits import DEFAULT_LIMITS
@@ -73,7 +73,7 @@ class Folder:
         )
         self._unfinished = self._decoder.unfinished
         self._amid = self._unfinished.data
-        self._accumulator = StreamAccumulator(policy, limits)
+        self._accumulator = Gatherer(policy, limits)
         if self._accumulator.merges_usage:
             self._decoder.tell_all_totals()
         self._response: Response | None = None

@@ -17,7 +17,7 @@ from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
     from chunkfold._payloads import Payloads
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
 
@@ -46,7 +46,7 @@ class Frames:
         self._payloads = payloads
         self._depth = depth
 
-    def payload(self, frame: Frame, fed: StreamAccumulator | None) -> tuple[Any, str | None]:
+    def payload(self, frame: Frame, fed: Gatherer | None) -> tuple[Any, str | None]:
         """
         The JSON of a frame, and what had to be forgiven; or `NOTHING`. Long texts that *fed* has already are not made a
         second time.
@@ -79,7 +79,7 @@ class Frames:
             message = frame.data.decode(errors="replace")
             self._writer.error(StreamError("corrupt_frame", message, origin="decoder"))
 
-    def _restated(self, data: bytes, fed: StreamAccumulator | None) -> tuple[Any, None] | None:
+    def _restated(self, data: bytes, fed: Gatherer | None) -> tuple[Any, None] | None:
         """The JSON of a long frame that holds a text which has been folded; `None` if it is like any other."""
         if fed is None or len(data) < _restated.LONG:
             return None

@@ -30,7 +30,7 @@ from chunkfold.parts import CALLS, TextPart, ToolCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
     from chunkfold.events import Event
 
 __all__ = ["Document", "Live"]
@@ -125,7 +125,7 @@ class Live:
         document = self._last.get(choice)
         return document.latest if document is not None else None
 
-    def fold(self, events: Iterable[Event], accumulator: StreamAccumulator) -> list[Event]:
+    def fold(self, events: Iterable[Event], accumulator: Gatherer) -> list[Event]:
         """Let *accumulator* observe *events*; they come back with what was learned from each behind it."""
         observe = accumulator.observe
         out: list[Event] = []
@@ -159,7 +159,7 @@ class Live:
                 mark(self, event, accumulator, out)
         return out
 
-    def _find(self, event: Any, accumulator: StreamAccumulator) -> None:
+    def _find(self, event: Any, accumulator: Gatherer) -> None:
         """Set where the deltas to the part of *event* go."""
         self._choice, self._index = event.choice, event.index
         try:
@@ -175,9 +175,7 @@ class Live:
         elif reader is not None and self._part is not _NOWHERE and self._part.kind in CALLS:
             self._feed = partial(self._read_on, event.choice, event.index, accumulator, self._part.text())
 
-    def _read_on(
-        self, choice: int, index: int, accumulator: StreamAccumulator, before: str, text: str
-    ) -> Sequence[Event]:
+    def _read_on(self, choice: int, index: int, accumulator: Gatherer, before: str, text: str) -> Sequence[Event]:
         """Arguments go on after their end: what came *before* is read again, and what comes now is told."""
         part = self._part
         self._feed = None
@@ -189,7 +187,7 @@ class Live:
         self._feed = reader.feed
         return reader.feed(text)
 
-    def resume(self, accumulator: StreamAccumulator, runs: Iterable[Sequence[int]]) -> None:
+    def resume(self, accumulator: Gatherer, runs: Iterable[Sequence[int]]) -> None:
         """Read again what *accumulator* holds, in another process. Nothing is told a second time."""
         firsts = {(choice, index): first for choice, index, first in runs}
         documents: dict[Key, Document] = {}
@@ -208,13 +206,13 @@ class Live:
 
     # What the marks of the stream mean for the readers
 
-    def _start(self, event: PartStart, accumulator: StreamAccumulator, out: list[Event]) -> None:
+    def _start(self, event: PartStart, accumulator: Gatherer, out: list[Event]) -> None:
         accumulator.observe(event)
         out.append(event)
         self._open(event.choice, event.index, event.kind, event.tool_type, accumulator)
 
     def _open(
-        self, choice: int, index: int, kind: str, tool_type: str | None, accumulator: StreamAccumulator
+        self, choice: int, index: int, kind: str, tool_type: str | None, accumulator: Gatherer
     ) -> PartialJSON[Any] | None:
         """A reader for a part that has begun, if it is one to be read."""
         reader: PartialJSON[Any] | None = None
@@ -248,7 +246,7 @@ class Live:
         self._readers[choice, index] = document.reader
         return document.reader
 
-    def _read_texts_again(self, choice: int, accumulator: StreamAccumulator, index: int = -1) -> list[Event]:
+    def _read_texts_again(self, choice: int, accumulator: Gatherer, index: int = -1) -> list[Event]:
         """The texts of a choice are others than were read. Told is what the document with part *index* says."""
         self._document_at = {key: document for key, document in self._document_at.items() if key[0] != choice}
         self._last.pop(choice, None)
@@ -259,7 +257,7 @@ class Live:
                 told.append((self._last[choice], reader.feed(part.text())))
         return [event for document, events in told if index in document.indices for event in events]
 
-    def _replace(self, event: PartReplace, accumulator: StreamAccumulator, out: list[Event]) -> None:
+    def _replace(self, event: PartReplace, accumulator: Gatherer, out: list[Event]) -> None:
         """A text that only goes on is read on; another one is read, and told, from its beginning."""
         key, part = (event.choice, event.index), event.part
         reader, document = self._readers.get(key), self._document_at.get(key)
@@ -285,7 +283,7 @@ class Live:
             if not builder.open:
                 out += reader.close()
 
-    def _stop(self, event: PartStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
+    def _stop(self, event: PartStop, accumulator: Gatherer, out: list[Event]) -> None:
         if event.index is not None:
             key = (event.choice, event.index)
             document = self._document_at.get(key)
@@ -294,7 +292,7 @@ class Live:
         accumulator.observe(event)
         out.append(event)
 
-    def _reset(self, event: MessageReset, accumulator: StreamAccumulator, out: list[Event]) -> None:
+    def _reset(self, event: MessageReset, accumulator: Gatherer, out: list[Event]) -> None:
         accumulator.observe(event)
         out.append(event)
         first = event.from_part
@@ -302,14 +300,14 @@ class Live:
         for choice in {choice for choice, index in self._document_at if index >= first}:
             self._read_texts_again(choice, accumulator)
 
-    def _end(self, event: MessageStop, accumulator: StreamAccumulator, out: list[Event]) -> None:
+    def _end(self, event: MessageStop, accumulator: Gatherer, out: list[Event]) -> None:
         for document in self._last.values():
             out += document.latest.reader.close()
         accumulator.observe(event)
         out.append(event)
 
 
-_MARKS: dict[type, Callable[[Live, Any, StreamAccumulator, list[Event]], None]] = {
+_MARKS: dict[type, Callable[[Live, Any, Gatherer, list[Event]], None]] = {
     PartStart: Live._start,
     PartReplace: Live._replace,
     PartStop: Live._stop,

@@ -28,7 +28,7 @@ from chunkfold._direct import DirectDecoder
 from chunkfold._frames import Frames
 from chunkfold._payloads import Payloads
 from chunkfold._version import __version__
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.dialects import Dialect
 from chunkfold.dialects._slots import Table
 from chunkfold.dialects._writer import Writer
@@ -53,7 +53,7 @@ _MODULES = re.compile(
 # Fields that are not written, since they can be had again.
 _LEFT_OUT: dict[type, frozenset[str]] = {
     DirectDecoder: frozenset({"_fed", "_learned_event", "_read", "_span", "_templates"}),
-    StreamAccumulator: frozenset({"_objection", "_response"}),
+    Gatherer: frozenset({"_objection", "_response"}),
     ResponseBuilder: frozenset({"shown"}),
     ChoiceBuilder: frozenset({"shown"}),
     PartBuilder: frozenset({"built", "dirty", "reader"}),
@@ -75,7 +75,7 @@ class State(NamedTuple):
     """What a folder is made of."""
 
     decoder: DirectDecoder
-    accumulator: StreamAccumulator
+    accumulator: Gatherer
     live: tuple[bool, bool, bool, list[tuple[int, int, int]]] | None
     """What is read while it comes: arguments, text to tell of, documents, see `Live.runs`. `None`: nothing."""
 
@@ -237,7 +237,7 @@ def _read(version: Any, classes: Any, nodes: Any, root: Any) -> State:
         raise RestoreError(f"the folder was saved by chunkfold {version}, this is {__version__}")
     objects = _Objects(classes, nodes)
     decoder, accumulator = objects.values(root[:2])
-    if type(decoder) is not DirectDecoder or type(accumulator) is not StreamAccumulator:
+    if type(decoder) is not DirectDecoder or type(accumulator) is not Gatherer:
         raise RestoreError("these bytes are not a saved folder")
     _complete(decoder, accumulator, objects.parts)
     live = None if root[2] is None else _live(*root[2])
@@ -353,11 +353,11 @@ def _set_fields(target: Any, names: list[str], usual: list[type | None], values:
         object.__setattr__(target, name, value)
 
 
-def _complete(decoder: DirectDecoder, accumulator: StreamAccumulator, parts: list[PartBuilder]) -> None:
+def _complete(decoder: DirectDecoder, accumulator: Gatherer, parts: list[PartBuilder]) -> None:
     """Have again what was left out, and look once more at what decides how the stream is read."""
     for part in parts:
         part.reader, part.dirty = None, []
-    for target, fresh in ((decoder, DirectDecoder()), (accumulator, StreamAccumulator())):
+    for target, fresh in ((decoder, DirectDecoder()), (accumulator, Gatherer())):
         for name in _LEFT_OUT[type(target)]:
             setattr(target, name, getattr(fresh, name))
     accumulator._builder.show_anew()

@@ -93,19 +93,26 @@ class StreamAccumulator:
         Raises:
             PolicyError: If the policy calls something that was found an error. It has the whole response.
         """
-        response = self.complete()
+        response = self._complete()
         if self._objection is not None:
             raise self._objection
         return response
 
-    def complete(self) -> Response:
-        """As `finalize`, but what the policy calls an error is left in `objection` instead of raised."""
+    def _complete(self) -> Response:
         if self._response is None:
             builder = self._builder
             if builder.ended is None:
                 builder.end("eof")
             self._response, self._objection = judged(builder, builder.ended or "eof")
         return self._response
+
+
+class Gatherer(StreamAccumulator):
+    """The accumulator of folders and views, which look at what is under way and judge what they hand out."""
+
+    def complete(self) -> Response:
+        """As `finalize`, but what the policy calls an error is left in `objection` instead of raised."""
+        return self._complete()
 
     @property
     def objection(self) -> PolicyError | None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from chunkfold import Folder, Policy, PolicyError, StreamAccumulator, presets, stream
+from chunkfold.accumulator import Gatherer
 from chunkfold.events import (
     Finish,
     MessageReset,
@@ -479,7 +480,7 @@ def test_ten_thousand_frames_do_not_read_the_policy(with_events):
 
 @pytest.mark.parametrize(("ended", "reason"), [("clean", "stop"), ("eof", None), ("cancelled", None)])
 def test_as_if_ended_takes_an_end_that_was_told(ended, reason):
-    accumulator = StreamAccumulator(presets.req_llm)
+    accumulator = Gatherer(presets.req_llm)
     for event in events(T("a"), ended=ended):
         accumulator.observe(event)
     response = accumulator.as_if_ended()
@@ -488,7 +489,7 @@ def test_as_if_ended_takes_an_end_that_was_told(ended, reason):
 
 
 def test_as_if_ended_changes_nothing():
-    accumulator = StreamAccumulator()
+    accumulator = Gatherer()
     script = events(T("a"), S(0, "a", "f"), A(0, '{"x":'), A(0, "1}"), F("tool_calls"))
     for event in script[:-4]:
         accumulator.observe(event)

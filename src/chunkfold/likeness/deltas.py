@@ -8,7 +8,7 @@ from chunkfold._builders import MANY
 from chunkfold.events import ToolArgumentsDelta
 
 if TYPE_CHECKING:
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
 
 __all__ = ["MANY", "Heard", "Target"]
 
@@ -37,7 +37,7 @@ class Target:
         """True if this may go on when *event* has come: text goes to one part at a time, only calls take turns."""
         return (self.is_call and type(event) is ToolArgumentsDelta) or self.is_of(event)
 
-    def open(self, accumulator: StreamAccumulator) -> list[Any]:
+    def open(self, accumulator: Gatherer) -> list[Any]:
         """The list that the texts of this part are appended to; whoever asks is about to append."""
         if self.builder is None:
             self.builder = accumulator.sink(self.choice, self.index, self.event)

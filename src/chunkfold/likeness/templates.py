@@ -24,7 +24,7 @@ from chunkfold.likeness.untold import Untold
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.accumulator import Gatherer
     from chunkfold.dialects import Dialect
     from chunkfold.framing.aws_eventstream import AlikeMessages
     from chunkfold.likeness.counted import Counted
@@ -389,7 +389,7 @@ class Templates:
 
     # Straight into the accumulator, for callers who want no events
 
-    def follow(self, accumulator: StreamAccumulator, pieces: Iterator[Any]) -> Any:
+    def follow(self, accumulator: Gatherer, pieces: Iterator[Any]) -> Any:
         """
         Take pieces, each one read, for as long as they fit; the first that does not is returned.
 
@@ -420,7 +420,7 @@ class Templates:
         likely = self._likeliest
         return likely is not None and likely[0].may_take_many
 
-    def take_many(self, accumulator: StreamAccumulator, pieces: list[bytes], joined: bytes) -> bool:
+    def take_many(self, accumulator: Gatherer, pieces: list[bytes], joined: bytes) -> bool:
         """Take *pieces*, each one read and *joined* together, if all of them fit; else do nothing."""
         likely = self._likeliest
         if likely is None or not likely[0].may_take_many or len(joined) > self._longest:
@@ -486,7 +486,7 @@ class Templates:
 
     # Many frames in one read
 
-    def take(self, accumulator: StreamAccumulator, frames: Iterator[bytes]) -> None:
+    def take(self, accumulator: Gatherer, frames: Iterator[bytes]) -> None:
         """Take *frames* for as long as they fit; to ask for the next one says that the one before was taken."""
         for data in frames:
             found = self.find(data)
@@ -502,7 +502,7 @@ class Templates:
                     self.taken += shape.take(accumulator, frames)
                     return
 
-    def swallow(self, accumulator: StreamAccumulator, data: bytes) -> int:
+    def swallow(self, accumulator: Gatherer, data: bytes) -> int:
         """
         Take the frames at the beginning of *data*, which holds many, for as long as they fit one template. Their
         strings are read in one go.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from chunkfold import presets
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.errors import PolicyError
 from chunkfold.parts import TextPart
 from chunkfold.response import Message
@@ -62,7 +62,7 @@ class BehestAccumulator:
 
     def __init__(self, policy: Policy = presets.behest) -> None:
         self._policy = policy
-        self._core = StreamAccumulator(policy)
+        self._core = Gatherer(policy)
 
     def observe(self, event: Event) -> None:
         """
@@ -102,7 +102,7 @@ class BehestAccumulator:
 
     def clear(self) -> None:
         """Begin anew with nothing."""
-        self._core = StreamAccumulator(self._policy)
+        self._core = Gatherer(self._policy)
 
 
 def _accumulated(response: Response) -> Accumulated:

@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import _json, presets
 from chunkfold._judgement import chosen_finish
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
     Event,
@@ -254,7 +254,7 @@ class LoopctlAccumulator:
 
     def __init__(self, policy: Policy = _POLICY) -> None:
         self._policy = policy
-        self._core = StreamAccumulator(policy)
+        self._core = Gatherer(policy)
         self._reader = Reader()
 
     def process(self, event: Event | Mapping[str, Any] | str | bytes) -> Part | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import presets
 from chunkfold._judgement import made_up_id
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._writer import Writer
 from chunkfold.limits import Limits
@@ -40,7 +40,7 @@ class ToolCallAccumulator:
         self._writer.careful = True
         self._seed = policy.id_seed
         self._whole = 0
-        self._core = StreamAccumulator(msgspec.structs.replace(policy, choices="all"), limits)
+        self._core = Gatherer(msgspec.structs.replace(policy, choices="all"), limits)
 
     def feed(self, fragment: Any) -> Self:
         """

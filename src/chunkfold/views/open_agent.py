@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import presets
 from chunkfold._judgement import chosen_finish
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.errors import PolicyError
 from chunkfold.events import ErrorEvent, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
@@ -73,7 +73,7 @@ class OpenAgentStream:
     ) -> None:
         keep = "keep" if capture_reasoning else "drop"
         self._policy = msgspec.structs.replace(policy, reasoning=keep)
-        self._core = StreamAccumulator(self._policy)
+        self._core = Gatherer(self._policy)
         self._capture = capture_reasoning
         self._per_fragment = per_fragment
         # What was handed out: so much of each text and thinking, by its kind and place among those, and these calls.

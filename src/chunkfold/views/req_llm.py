@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from msgspec.structs import replace
 
 from chunkfold import presets
-from chunkfold.accumulator import StreamAccumulator
+from chunkfold.accumulator import Gatherer
 from chunkfold.events import MessageReset, PartStart, PartStop
 from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
 
@@ -51,7 +51,7 @@ class ChunkAccumulator:
     """
 
     def __init__(self, policy: Policy = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
-        self._core = StreamAccumulator(policy)
+        self._core = Gatherer(policy)
         self._clock = clock
         # When builtin tools of the first choice were seen to start and to end, by the indices of their parts.
         self._times: dict[int, list[float | None]] = {}
