@@ -8,8 +8,9 @@ import pickle
 
 import pytest
 
-from chunkfold import UNSET, Folder, Limits, Policy, StreamAccumulator, TextPart, ToolCall, astream, dialects, stream
+from chunkfold import UNSET, Folder, Limits, Policy, TextPart, ToolCall, astream, dialects, stream
 from chunkfold._live import Live
+from chunkfold.accumulator import Gatherer
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,
@@ -283,7 +284,7 @@ WHOLE = [*text(0, '{"a": "x"}'), *between(1)]
     ],
 )
 def test_a_document_is_what_stands_in_its_parts(events, value, indices):
-    live, accumulator = Live(arguments=False, text=True, documents=True, depth=512), StreamAccumulator()
+    live, accumulator = Live(arguments=False, text=True, documents=True, depth=512), Gatherer()
     told = [event for each in [*events, MessageStop("clean")] for event in live.fold([each], accumulator)]
     document = live.document(0)
     assert (document.reader.value, document.reader.error, document.indices) == ({"a": value}, None, indices)
