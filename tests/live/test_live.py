@@ -10,6 +10,7 @@ import pytest
 
 from chunkfold import UNSET, Folder, Limits, Policy, TextPart, ToolCall, astream, dialects, stream
 from chunkfold._live import Live
+from chunkfold._source_folder import SourceFolder
 from chunkfold.accumulator import Gatherer
 from chunkfold.events import (
     ArgumentsFieldDone,
@@ -315,7 +316,7 @@ def test_text_that_comes_after_its_end_is_read_unless_it_is_dropped(late_deltas,
     def piece(text):
         return block("delta", delta={"type": "text_delta", "text": text})
 
-    folder = Folder("anthropic-messages", live_text=True, policy=Policy(late_deltas=late_deltas))
+    folder = SourceFolder("anthropic-messages", live_text=True, policy=Policy(late_deltas=late_deltas))
     events = folder.feed(block("start", content_block={"type": "text", "text": ""}))
     for payload in (piece('{"a": "x'), block("stop"), piece("y"), piece('"}')):
         events += folder.feed(payload)
