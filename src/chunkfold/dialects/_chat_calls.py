@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["function_call", "restated", "result", "tool_calls"]
+__all__ = ["function_call", "restated", "result", "tell_results", "tool_calls"]
 
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
@@ -196,15 +196,26 @@ def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:
     key = ("result", hashable(id_))
     slot = w.slot(index, key) if isinstance(id_, str) else None
     if slot is None:
+        tell_results(chat)
         call = w.call_named(index, id_)
         name = delta.get("name") or (call.name if call is not None else None)
         slot = w.start(index, "server_tool_result", key=key, id=id_, name=name, extra={"content": content})
         w.stop(slot)
-    else:
-        before = slot.extra["content"] if slot.extra is not None else None
-        content = before + content if isinstance(before, str) and isinstance(content, str) else content or before
-        w.update(slot, extra={"content": content})
-    slot.extra = {"content": content}
+        slot.extra = {"content": content}
+    elif isinstance(content, str) and isinstance((slot.extra or {}).get("content"), str):
+        chat.results.setdefault(slot, []).append(content)
+    elif content:
+        chat.results.pop(slot, None)
+        slot.extra = {"content": content}
+        w.update(slot, extra=slot.extra)
+
+
+def tell_results(chat: OpenAIChat) -> None:
+    """What came of results behind their first pieces. To tell each piece would tell all before it once more."""
+    for slot, pieces in chat.results.items():
+        slot.extra = {"content": "".join([(slot.extra or {})["content"], *pieces])}
+        chat.w.update(slot, extra=slot.extra)
+    chat.results.clear()
 
 
 def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:

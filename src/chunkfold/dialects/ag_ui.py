@@ -414,8 +414,10 @@ class AGUI(Dialect):
         first = self._came.place_in(messages[begin:])
         results = [place for place in range(begin, begin + (first or 0)) if messages[place].get("role") == "tool"]
         begin = results[-1] + 1 if results else begin
-        given = [message for message in messages[begin:] if key_of(message.get("id")) in self._given]
-        return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
+        history, turn = messages[:begin], []
+        for message in messages[begin:]:
+            (history if key_of(message.get("id")) in self._given else turn).append(message)
+        return history, turn
 
     def _assistant_message(self, message: dict[str, Any]) -> None:
         w = self.w
@@ -497,8 +499,9 @@ class AGUI(Dialect):
         history, turn = self._divided(objects)
         if history or not messages:
             w.extra(("messages",), history)
+        known = set(map(id, history))
         for message in messages:
-            if not isinstance(message, dict) or message in turn:
+            if id(message) not in known:
                 write_whole(w, message)
         if "outcome" in payload:
             self._outcome(payload)
