@@ -496,7 +496,7 @@ class AGUI(Dialect):
         self._usage(payload)
         messages = payload["messages"]
         objects = [message for message in messages if isinstance(message, dict)]
-        history, turn = self._divided(objects)
+        history, _ = self._divided(objects)
         if history or not messages:
             w.extra(("messages",), history)
         known = set(map(id, history))
