@@ -375,6 +375,8 @@ class AGUI(Dialect):
             last = None
         if last is not None:
             payload = {**payload, field: last.id}
+        else:
+            self.w.singular = True  # what comes next may mean another part than it did
         self._chunk = self._piece(kind, payload)
 
     def _end_chunk(self) -> None:
@@ -414,7 +416,8 @@ class AGUI(Dialect):
         first = self._came.place_in(messages[begin:])
         results = [place for place in range(begin, begin + (first or 0)) if messages[place].get("role") == "tool"]
         begin = results[-1] + 1 if results else begin
-        history, turn = messages[:begin], []
+        history = messages[:begin]
+        turn: list[dict[str, Any]] = []
         for message in messages[begin:]:
             (history if key_of(message.get("id")) in self._given else turn).append(message)
         return history, turn
