@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -185,6 +186,20 @@ def test_a_call_told_whole_after_its_ids_took_turns_is_confirmed():
 def test_numbers_are_spelled_as_they_are(number):
     first, digits = _spelled(number, 64)
     assert [first + one for one in digits] == [str(one).encode() for one in range(number, number + 64)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_frame_that_comes_again_behind_one_without_a_number_is_not_taken_twice(seed):
+    rng = random.Random(seed)
+    frames, numbered = [], b""
+    for frame in calls(2, 200, rng):
+        if rng.random() < 0.5:
+            frames.append(frame)
+            numbered = frame
+        else:
+            frames.append(re.sub(rb'"sequence_number": \d+, ', b"", frame))
+            frames += [numbered] if numbered and rng.random() < 0.1 else []
+    assert_templates_change_nothing(frames, "openai-responses")
 
 
 @pytest.mark.parametrize("place", [30, 640, 996, 999, 1000, 1003, 1500])

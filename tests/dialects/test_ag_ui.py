@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chunkfold import fold
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 
@@ -41,6 +41,21 @@ def test_a_chunk_without_an_id_goes_on_the_call_that_came_last():
     last = {"type": "TOOL_CALL_CHUNK", "delta": "1}"}
     response = folded(START, chunk("b", '{"y":2}', "g"), chunk("a", '{"x":', "f"), last, END)
     assert calls_of(response) == BOTH[::-1]
+
+
+def test_which_part_is_gone_on_with_is_known_behind_any_number_of_chunks():
+    turns = [chunk("a", "1", "f"), chunk("b", "2", "g")] * 12
+    frames = list(map(sse, [START, *turns, chunk("a", "3", "f"), {"type": "TOOL_CALL_CHUNK", "delta": "4"}, END]))
+    assert_templates_change_nothing(frames)
+    assert fold(frames).tool_calls[0].raw_arguments == "1" * 12 + "34"
+
+
+def test_a_chunk_amid_the_pieces_of_a_message_ends_with_the_next_piece():
+    piece = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}
+    start, end = ({**piece, "type": f"TEXT_MESSAGE_{verb}", "delta": ""} for verb in ("START", "END"))
+    frames = list(map(sse, [START, start, *[piece] * 12, TEXT, piece, piece, end, END]))
+    assert_templates_change_nothing(frames)
+    assert fold(frames).text == "a" * 12 + "Hiaa"
 
 
 def test_argument_text_behind_the_end_of_its_call_belongs_to_it():

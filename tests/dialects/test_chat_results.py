@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import chunkfold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -41,6 +42,15 @@ def test_a_result_is_a_part_behind_its_call():
 def test_a_result_may_come_in_pieces():
     _, results = folded(call("a"), result("a.", tool_call_id="a"), result("txt", tool_call_id="a"))
     assert results == [("a", "ls", "a.txt")]
+
+
+def test_the_pieces_of_a_result_are_not_told_again_with_each_other():
+    pieces = [result(f"{number:08}", tool_call_id="a") for number in range(400)]
+    events = chunkfold.Decoder().feed(b"".join([call("a"), *pieces, chunk(role="assistant", content="It is.")]))
+    told = [len(event.extra["content"]) for event in events if "content" in (getattr(event, "extra", None) or {})]
+    assert told == [8, 3200]
+    cut = chunkfold.fold([call("a"), *pieces])
+    assert cut.parts[1].content == "".join(f"{number:08}" for number in range(400))
 
 
 def test_results_without_an_id_are_as_many():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["function_call", "restated", "result", "tool_calls"]
+__all__ = ["function_call", "restated", "result", "tell_results", "tool_calls"]
 
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
@@ -98,11 +98,8 @@ def _tool_call(
     if not isinstance(function, dict):
         chat.w.unknown("tool_call", call)
         return None
-    key, arguments = "arguments", function.get("arguments")
-    if is_blank(arguments):
-        key = arguments_key(function)
-        arguments = None if function.get(key) == [] else function.get(key)
-    name, id_, number = function.get("name"), _id_of(call), call.get("index")
+    key, arguments = _arguments_of(function)
+    name, id_, number = function.get("name"), _id_of(call), _number_of(call)
     if id_ is None and "id" in function and not chat.is_whole:
         # llama.cpp had it there for some days.
         id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
@@ -112,14 +109,8 @@ def _tool_call(
         rest[other] = call[other]
     if arguments is not None and not isinstance(arguments, str):
         rest["$form"] = "object"
-    if chat.is_whole:
-        absent = [name for name in ("type", "function") if name not in call and name != holder]
-        absent += [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
-        if absent:
-            rest["$absent"] = absent
-    if type(number) is not int:
-        whole = whole_number(number)
-        number = number if whole is None else whole
+    if chat.is_whole and (absent := _absent(call, function, holder)):
+        rest["$absent"] = absent
     if not is_first and not arguments and not chat.is_whole and says_nothing(call):
         # A form that is filled in later, or never.
         if not chat.w.has_call(index, number):
@@ -139,6 +130,28 @@ def _tool_call(
         tool_type=kind if isinstance(kind, str) else "function",
         extra=rest,
     )
+
+
+def _arguments_of(function: dict[str, Any]) -> tuple[str, Any]:
+    """The field that the arguments stand in, and what stands there."""
+    arguments = function.get("arguments")
+    if not is_blank(arguments):
+        return "arguments", arguments
+    key = arguments_key(function)
+    return key, None if function.get(key) == [] else function.get(key)
+
+
+def _number_of(call: dict[str, Any]) -> Any:
+    """The index, as a number where it is the text of one."""
+    number = call.get("index")
+    whole = number if type(number) is int else whole_number(number)
+    return number if whole is None else whole
+
+
+def _absent(call: dict[str, Any], function: dict[str, Any], holder: str) -> list[str]:
+    """The usual fields that a whole call has not."""
+    absent = [name for name in ("type", "function") if name not in call and name != holder]
+    return absent + [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
 
 
 def _further_fields(
@@ -196,15 +209,26 @@ def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:
     key = ("result", hashable(id_))
     slot = w.slot(index, key) if isinstance(id_, str) else None
     if slot is None:
+        tell_results(chat)
         call = w.call_named(index, id_)
         name = delta.get("name") or (call.name if call is not None else None)
         slot = w.start(index, "server_tool_result", key=key, id=id_, name=name, extra={"content": content})
         w.stop(slot)
-    else:
-        before = slot.extra["content"] if slot.extra is not None else None
-        content = before + content if isinstance(before, str) and isinstance(content, str) else content or before
-        w.update(slot, extra={"content": content})
-    slot.extra = {"content": content}
+        slot.extra = {"content": content}
+    elif isinstance(content, str) and isinstance((slot.extra or {}).get("content"), str):
+        chat.results.setdefault(slot, []).append(content)
+    elif content:
+        chat.results.pop(slot, None)
+        slot.extra = {"content": content}
+        w.update(slot, extra=slot.extra)
+
+
+def tell_results(chat: OpenAIChat) -> None:
+    """What came of results behind their first pieces. To tell each piece would tell all before it once more."""
+    for slot, pieces in chat.results.items():
+        slot.extra = {"content": "".join([(slot.extra or {})["content"], *pieces])}
+        chat.w.update(slot, extra=slot.extra)
+    chat.results.clear()
 
 
 def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:

@@ -375,6 +375,8 @@ class AGUI(Dialect):
             last = None
         if last is not None:
             payload = {**payload, field: last.id}
+        else:
+            self.w.singular = True  # what comes next may mean another part than it did
         self._chunk = self._piece(kind, payload)
 
     def _end_chunk(self) -> None:
@@ -414,8 +416,11 @@ class AGUI(Dialect):
         first = self._came.place_in(messages[begin:])
         results = [place for place in range(begin, begin + (first or 0)) if messages[place].get("role") == "tool"]
         begin = results[-1] + 1 if results else begin
-        given = [message for message in messages[begin:] if key_of(message.get("id")) in self._given]
-        return messages[:begin] + given, [message for message in messages[begin:] if message not in given]
+        history = messages[:begin]
+        turn: list[dict[str, Any]] = []
+        for message in messages[begin:]:
+            (history if key_of(message.get("id")) in self._given else turn).append(message)
+        return history, turn
 
     def _assistant_message(self, message: dict[str, Any]) -> None:
         w = self.w
@@ -494,11 +499,12 @@ class AGUI(Dialect):
         self._usage(payload)
         messages = payload["messages"]
         objects = [message for message in messages if isinstance(message, dict)]
-        history, turn = self._divided(objects)
+        history, _ = self._divided(objects)
         if history or not messages:
             w.extra(("messages",), history)
+        known = set(map(id, history))
         for message in messages:
-            if not isinstance(message, dict) or message in turn:
+            if id(message) not in known:
                 write_whole(w, message)
         if "outcome" in payload:
             self._outcome(payload)

@@ -111,6 +111,8 @@ class OpenAIChat(Dialect):
         self.signed: set[Slot | None] = set()
         # Calls that were opened in one list without an index, by the choice.
         self.abreast: dict[int, list[Slot]] = {}
+        # Pieces of what tools gave back that are not told yet.
+        self.results: dict[Slot, list[str]] = {}
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -129,6 +131,9 @@ class OpenAIChat(Dialect):
         self._chunk(payload, frame)
         if self._begun and self._says_nothing_else(payload):
             self._usual = keys
+
+    def close(self) -> None:
+        _chat_calls.tell_results(self)
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
@@ -285,6 +290,8 @@ class OpenAIChat(Dialect):
                 delta = {key: value for key, value in delta.items() if key not in _chat_calls.RESULT}
             else:
                 w.message(role=delta["role"])
+                if self.results:
+                    _chat_calls.tell_results(self)
             if self.is_whole:
                 w.extra(("choices", index, "message", "role"), delta["role"])
         # One that says something is the usual case; more of them go in their order.

@@ -160,7 +160,7 @@ class Templates:
         self._refused = self._unfit = None
         if type(event) is ToolArgumentsDelta:
             self._calls.add(sample.part)
-        self._risen = -1 if number is None else number
+        self._risen = self._risen if number is None else number
         vain = self._times_in_vain(sample)
         if vain is None:
             self.clear()
