@@ -230,7 +230,7 @@ def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> di
 
 
 def _langchain_calls(item: Any, more: Mapping[str, Any]) -> list[Any]:
-    """The calls of a whole message: as the server wrote them where LangChain has kept that, else as it has read them."""
+    """The calls of a whole message: as the server wrote them where LangChain has kept that, else as it read them."""
     read = [*item.tool_calls, *(getattr(item, "invalid_tool_calls", None) or ())]
     return list(more.get("tool_calls") or [_langchain_call(call) for call in read])
 
