@@ -497,6 +497,20 @@ def test_an_error_without_a_word_has_its_status_alone(body):
     assert (error.status, error.message, error.raw) == (404, None, None)
 
 
+def test_a_redirection_that_raises_in_the_source_tells_its_status():
+    """As `raise_for_status` of httpx does in a generator around its response."""
+
+    class HTTPStatusError(Exception):
+        response = Requests(307, {"location": "/v1/chat"}, [b""])
+
+    def pieces():
+        raise HTTPStatusError("Redirect response '307 Temporary Redirect'")
+        yield b""
+
+    error = fold(pieces()).error
+    assert (error.status, error.retryable, error.origin) == (307, False, "transport")
+
+
 @pytest.mark.parametrize("body", [b"", b"<a href='/v1/chat'>Moved</a>"])
 def test_a_redirection_that_the_client_did_not_follow_is_no_empty_answer(body):
     """httpx follows none unless told to, and a slash too many in an address is enough for one."""
