@@ -294,7 +294,7 @@ def test_one_mapping_is_a_stream_of_one_payload(door):
 
 
 @sync_doors
-@pytest.mark.parametrize("name", ["stream", "body", "Body"])
+@pytest.mark.parametrize("name", ["stream", "body", "Body", "completion"])
 def test_what_a_call_of_boto3_gives_is_the_stream_in_it(door, name):
     for held in (iter(PAYLOADS), io.BytesIO(BODY)):
         assert_hello(door({"ResponseMetadata": {"HTTPStatusCode": 200}, "contentType": "x", name: held}))
