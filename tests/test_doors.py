@@ -511,6 +511,20 @@ def test_a_redirection_that_raises_in_the_source_tells_its_status():
     assert (error.status, error.retryable, error.origin) == (307, False, "transport")
 
 
+def test_an_exception_with_a_response_of_another_kind_is_told_all_the_same():
+    """botocore's has the answer as a mapping; a test that stands in for it may have left out most of that."""
+
+    class ClientError(Exception):
+        response = {"Error": {"Code": "ThrottlingException", "Message": "Slow"}, "ResponseMetadata": None}
+
+    def pieces():
+        yield BODY[:40]
+        raise ClientError
+
+    error = fold(pieces()).error
+    assert (error.type, error.message, error.origin) == ("ThrottlingException", "Slow", "transport")
+
+
 @pytest.mark.parametrize("body", [b"", b"<a href='/v1/chat'>Moved</a>"])
 def test_a_redirection_that_the_client_did_not_follow_is_no_empty_answer(body):
     """httpx follows none unless told to, and a slash too many in an address is enough for one."""

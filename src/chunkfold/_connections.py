@@ -51,8 +51,9 @@ def status_of(exception: BaseException) -> int | None:
     response = getattr(exception, "response", None)
     found = [getattr(exception, "status_code", None), getattr(response, "status_code", None)]
     found += [getattr(exception, "status", None), getattr(response, "status", None), getattr(exception, "code", None)]
-    if isinstance(response, dict):  # botocore
-        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    if isinstance(metadata, dict):  # botocore
+        found.append(metadata.get("HTTPStatusCode"))
     for status in found:
         if isinstance(status, int) and not isinstance(status, bool) and 300 <= status <= 599:
             return int(status)
