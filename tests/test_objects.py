@@ -410,13 +410,12 @@ def test_langchain_usage_of_google_is_what_came_since_the_last_chunk():
 class WholeLangChain:
     """What `invoke` gives: a model of pydantic, which could be iterated over."""
 
-    type = "ai"
     __pydantic_fields_set__ = frozenset()
 
     def __init__(self, content="", tool_calls=(), invalid_tool_calls=(), facts=None, usage=None, more=None):
         self.content, self.tool_calls, self.invalid_tool_calls = content, list(tool_calls), list(invalid_tool_calls)
         self.response_metadata, self.usage_metadata, self.additional_kwargs = facts or {}, usage, more or {}
-        self.id = "lc_run--1"
+        self.type, self.id = "ai", "lc_run--1"
 
 
 @pytest.mark.parametrize("is_in_list", [False, True])

@@ -54,7 +54,7 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
         return item
     if isinstance(item, Mapping):  # of another kind, as what it holds may be
         return {key: _plain(held) for key, held in item.items()}
-    if hasattr(item, "tool_call_chunks") or (getattr(item, "type", None) == "ai" and hasattr(item, "tool_calls")):
+    if hasattr(item, "tool_call_chunks"):
         return _langchain(item, usage_so_far)
     inner = getattr(item, "chunk", None)
     if inner is not None and getattr(item, "type", None) == "chunk":
@@ -69,6 +69,8 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
     plain = _plain(item)
     if not isinstance(plain, dict):
         raise TypeError(_no_payload(item))
+    if plain.get("type") == "ai" and hasattr(item, "tool_calls"):  # a whole message of LangChain
+        return _langchain(item, usage_so_far)
     if plain.keys() == _NAMED and isinstance(plain["data"], dict):
         return plain["data"]  # groq wraps what has a name
     return plain
