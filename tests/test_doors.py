@@ -294,7 +294,7 @@ def test_one_mapping_is_a_stream_of_one_payload(door):
 
 
 @sync_doors
-@pytest.mark.parametrize("name", ["stream", "body", "Body"])
+@pytest.mark.parametrize("name", ["stream", "body", "Body", "completion"])
 def test_what_a_call_of_boto3_gives_is_the_stream_in_it(door, name):
     for held in (iter(PAYLOADS), io.BytesIO(BODY)):
         assert_hello(door({"ResponseMetadata": {"HTTPStatusCode": 200}, "contentType": "x", name: held}))
@@ -495,6 +495,34 @@ def test_an_error_that_is_no_json_has_its_status_and_the_beginning_of_its_text(s
 def test_an_error_without_a_word_has_its_status_alone(body):
     error = fold(Requests(404, {}, [body])).error
     assert (error.status, error.message, error.raw) == (404, None, None)
+
+
+def test_a_redirection_that_raises_in_the_source_tells_its_status():
+    """As `raise_for_status` of httpx does in a generator around its response."""
+
+    class HTTPStatusError(Exception):
+        response = Requests(307, {"location": "/v1/chat"}, [b""])
+
+    def pieces():
+        raise HTTPStatusError("Redirect response '307 Temporary Redirect'")
+        yield b""
+
+    error = fold(pieces()).error
+    assert (error.status, error.retryable, error.origin) == (307, False, "transport")
+
+
+def test_an_exception_with_a_response_of_another_kind_is_told_all_the_same():
+    """botocore's has the answer as a mapping; a test that stands in for it may have left out most of that."""
+
+    class ClientError(Exception):
+        response = {"Error": {"Code": "ThrottlingException", "Message": "Slow"}, "ResponseMetadata": None}
+
+    def pieces():
+        yield BODY[:40]
+        raise ClientError
+
+    error = fold(pieces()).error
+    assert (error.type, error.message, error.origin) == ("ThrottlingException", "Slow", "transport")
 
 
 @pytest.mark.parametrize("body", [b"", b"<a href='/v1/chat'>Moved</a>"])

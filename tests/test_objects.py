@@ -407,6 +407,43 @@ def test_langchain_usage_of_google_is_what_came_since_the_last_chunk():
     assert chunkfold.fold(again).usage.total_tokens == 13
 
 
+class WholeLangChain:
+    """What `invoke` gives: a model of pydantic, which could be iterated over."""
+
+    __pydantic_fields_set__ = frozenset()
+
+    def __init__(self, content="", tool_calls=(), invalid_tool_calls=(), facts=None, usage=None, more=None):
+        self.content, self.tool_calls, self.invalid_tool_calls = content, list(tool_calls), list(invalid_tool_calls)
+        self.response_metadata, self.usage_metadata, self.additional_kwargs = facts or {}, usage, more or {}
+        self.type, self.id = "ai", "lc_run--1"
+
+
+@pytest.mark.parametrize("is_in_list", [False, True])
+def test_a_whole_langchain_message_is_an_answer(is_in_list):
+    message = WholeLangChain(
+        [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "a"}],
+        [{"type": "tool_call", "id": "a", "name": "f", "args": {"x": "\u00e9"}}],
+        [{"type": "invalid_tool_call", "id": "b", "name": "g", "args": '{"x":', "error": None}],
+        {"stop_reason": "tool_use", "model_name": "m"},
+        {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+    )
+    response = chunkfold.fold([message] if is_in_list else message)
+    assert (response.text, response.reasoning, response.model, response.ended) == ("Hi", "Hm", "m", "clean")
+    first, second = response.tool_calls
+    assert (first.id, first.name, first.arguments) == ("a", "f", {"x": "\u00e9"})
+    assert (second.id, second.name, second.raw_arguments, second.status) == ("b", "g", '{"x":', "invalid")
+    assert (response.finish_reason, response.usage.total_tokens) == ("tool_calls", 3)
+
+
+def test_arguments_that_langchain_has_kept_as_they_came_are_those():
+    kept = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x":1.10}'}}]
+    read = [{"type": "tool_call", "id": "a", "name": "f", "args": {"x": 1.1}}]
+    response = chunkfold.fold(
+        WholeLangChain(tool_calls=read, facts={"finish_reason": "tool_calls"}, more={"tool_calls": kept})
+    )
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"x":1.10}']
+
+
 # What clients for server-sent events hand out
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import json
 import types
+import zlib
 
 import pytest
 
@@ -163,6 +165,52 @@ def test_a_response_of_an_http_client_is_heard_beneath():
 
     with pytest.raises(TypeError, match="has been read"):
         chunkfold.wrap(response)
+
+
+class Inflater:
+    """As httpx's decoders."""
+
+    def __init__(self):
+        self._inflate = zlib.decompressobj(31)
+
+    def decode(self, piece):
+        return self._inflate.decompress(piece)
+
+
+class RawHttpResponse(HttpResponse):
+    """As httpx's: what is decoded is read from the bytes of the wire, which may be read themselves."""
+
+    def __init__(self, pieces, encoding=None):
+        super().__init__(pieces)
+        self.headers = {"content-encoding": encoding} if encoding else {}
+        self._decoder = Inflater()
+
+    def _get_content_decoder(self):
+        return self._decoder
+
+    def iter_raw(self):
+        yield from super().iter_bytes()
+
+    def iter_bytes(self):
+        for piece in self.iter_raw():
+            yield self._decoder.decode(piece) if self.headers else piece
+
+
+@pytest.mark.parametrize("read", ["iter_bytes", "iter_raw"])
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_a_response_is_heard_once_also_where_a_proxy_passes_its_bytes_on(read, encoding):
+    body = b"".join([*PIECES, DONE])
+    wire = gzip.compress(body) if encoding else body
+    response, fold = chunkfold.wrap(RawHttpResponse([wire[:40], wire[40:]], encoding))
+    assert b"".join(getattr(response, read)()) == (wire if read == "iter_raw" else body)
+    assert fold.error is None
+    assert fold.response() == chunkfold.fold(body)
+
+
+def test_bytes_that_cannot_be_decoded_do_not_reach_the_loop():
+    response, fold = chunkfold.wrap(RawHttpResponse([b"no gzip"], "gzip"))
+    assert list(response.iter_raw()) == [b"no gzip"]
+    assert isinstance(fold.error, zlib.error)
 
 
 def test_lines_that_pass_without_their_ends_are_told_of():

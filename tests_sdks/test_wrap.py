@@ -262,7 +262,7 @@ def test_async_helpers(sdk, server):
     assert fold.response() == chunkfold.fold(body)
 
 
-@pytest.mark.parametrize("read", ["iter_lines", "iter_bytes", "iter_text", "read"])
+@pytest.mark.parametrize("read", ["iter_lines", "iter_bytes", "iter_raw", "iter_text", "read"])
 def test_a_response_of_httpx_is_heard_however_it_is_read(read, server):
     """A loop by hand splits lines, which have no ends any more: what is heard is beneath."""
     server.play(CLAUDE)

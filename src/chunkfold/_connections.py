@@ -44,14 +44,18 @@ def is_passing(exception: BaseException) -> bool:
 
 
 def status_of(exception: BaseException) -> int | None:
-    """The HTTP status of the answer that *exception* is about; `None` if it is about none, or none that is an error."""
+    """
+    The HTTP status of the answer that *exception* is about; `None` if it is about none, or none that is an error.
+    httpx's `raise_for_status` raises for redirections too.
+    """
     response = getattr(exception, "response", None)
     found = [getattr(exception, "status_code", None), getattr(response, "status_code", None)]
     found += [getattr(exception, "status", None), getattr(response, "status", None), getattr(exception, "code", None)]
-    if isinstance(response, dict):  # botocore
-        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    if isinstance(metadata, dict):  # botocore
+        found.append(metadata.get("HTTPStatusCode"))
     for status in found:
-        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+        if isinstance(status, int) and not isinstance(status, bool) and 300 <= status <= 599:
             return int(status)
     return None
 

@@ -13,6 +13,7 @@ __all__ = ["retry_after_seconds", "status_error"]
 
 def status_error(status: int, body: Any, retry_after: float | None = None) -> StreamError:
     """The error that an HTTP response with *status* (300 and over) and *body* tells."""
+    body = None if isinstance(body, str) and not body.strip() else body
     inner = body
     if isinstance(body, list) and body:
         inner = body[0]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold._value import Value
 from chunkfold._wording import described
 from chunkfold.events import Event
@@ -68,6 +69,8 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
     plain = _plain(item)
     if not isinstance(plain, dict):
         raise TypeError(_no_payload(item))
+    if plain.get("type") == "ai" and hasattr(item, "tool_calls"):  # a whole message of LangChain
+        return _langchain(item, usage_so_far)
     if plain.keys() == _NAMED and isinstance(plain["data"], dict):
         return plain["data"]  # groq wraps what has a name
     return plain
@@ -195,7 +198,8 @@ def _is_there(held: Any) -> bool:
 
 
 def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> dict[str, Any]:
-    """A LangChain message chunk has its own vocabulary: it is said in that of `openai-chat`."""
+    """LangChain's messages, whole or in chunks, have a vocabulary of their own: it is said in that of `openai-chat`."""
+    is_whole = not hasattr(item, "tool_call_chunks")
     more = getattr(item, "additional_kwargs", None) or {}
     facts = getattr(item, "response_metadata", None) or {}
     delta: dict[str, Any] = {key: more[key] for key in ("reasoning_content", "refusal") if more.get(key)}
@@ -204,21 +208,16 @@ def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> di
         # The pieces of calls are in `tool_call_chunks` too.
         kept = [block for block in content if not isinstance(block, Mapping) or block.get("type") not in _CALL_BLOCKS]
         delta["content"] = [_langchain_block(block) for block in kept]
-    if item.tool_call_chunks:
-        delta["tool_calls"] = [
-            {
-                **_said({"index": call.get("index"), "id": call.get("id")}),
-                "function": _said({"name": call.get("name"), "arguments": call.get("args")}),
-            }
-            for call in item.tool_call_chunks
-        ]
+    calls = _langchain_calls(item, more) if is_whole else [_langchain_call(call) for call in item.tool_call_chunks]
+    if calls:
+        delta["tool_calls"] = calls
     reason = facts.get("finish_reason") or facts.get("stop_reason") or facts.get("done_reason")
-    choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": reason}
+    choice: dict[str, Any] = {"index": 0, "message" if is_whole else "delta": delta, "finish_reason": reason}
     if facts.get("logprobs"):
         choice["logprobs"] = facts["logprobs"]
     own = getattr(item, "id", None) or ""
     payload: dict[str, Any] = {
-        "object": "chat.completion.chunk",
+        "object": "chat.completion" if is_whole else "chat.completion.chunk",
         # An id of LangChain's own says nothing about the response.
         "id": None if own.startswith(("lc_", "run-")) else own,
         "model": facts.get("model_name") or facts.get("model"),
@@ -227,9 +226,24 @@ def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> di
     usage = getattr(item, "usage_metadata", None)
     if usage:
         payload["usage"] = _langchain_usage(usage)
-        if facts.get("model_provider") in _BY_DIFFERENCE and usage_so_far is not None:
+        if facts.get("model_provider") in _BY_DIFFERENCE and usage_so_far is not None and not is_whole:
             _add_usage(payload["usage"], usage_so_far())
     return payload
+
+
+def _langchain_calls(item: Any, more: Mapping[str, Any]) -> list[Any]:
+    """The calls of a whole message: as the server wrote them where LangChain has kept that, else as it read them."""
+    read = [*item.tool_calls, *(getattr(item, "invalid_tool_calls", None) or ())]
+    return list(more.get("tool_calls") or [_langchain_call(call) for call in read])
+
+
+def _langchain_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    given = call.get("args")
+    arguments = _json.encode(given) if isinstance(given, Mapping) else given
+    return {
+        **_said({"index": call.get("index"), "id": call.get("id")}),
+        "function": _said({"name": call.get("name"), "arguments": arguments}),
+    }
 
 
 # LangChain adds the usage of chunks up, so that these say how much came since the last. What the others read has the

@@ -171,7 +171,8 @@ def open_async_source(source: Any) -> Opened:
 
 def _held_by_boto3(answer: Mapping[str, Any]) -> Any:
     """The stream in the mapping that a call of boto3 or aioboto3 gives; `None` if it is no such mapping."""
-    held = [answer.get(name) for name in ("stream", "body", "Body")] if "ResponseMetadata" in answer else []
+    # Each service has a name of its own for it: `stream`, `body`, `Body`, `completion`, `responseStream`.
+    held = answer.values() if "ResponseMetadata" in answer else ()
     return next((item for item in held if any(hasattr(item, name) for name in _OF_STREAMS)), None)
 
 

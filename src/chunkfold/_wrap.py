@@ -210,17 +210,63 @@ def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
     if not hasattr(response, "iter_bytes"):  # urllib3
         response.stream = _heard(response.stream, fold, left)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
-        response.aiter_bytes = _heard_async(response.aiter_bytes, fold, left)
+        _listen_to_httpx(response, "aiter", _heard_async, fold, left)
     else:
-        response.iter_bytes = _heard(response.iter_bytes, fold, left)
+        _listen_to_httpx(response, "iter", _heard, fold, left)
     return response
 
 
+def _listen_to_httpx(
+    response: Any, way: str, heard: Callable[..., Callable[..., Any]], fold: WrappedFold, left: Callable[[], None]
+) -> None:
+    """
+    Listen to the bytes as httpx decodes them. Those beneath are heard where they are read themselves, as a proxy does
+    that passes them on.
+    """
+    of_bytes, of_raw = f"{way}_bytes", f"{way}_raw"
+    is_decoded = False
+    decoded = heard(getattr(response, of_bytes), fold, left)
+    beneath: Any = getattr(response, of_raw, None)
+    raw = heard(beneath, fold, left, _decoding(response, fold))
+
+    def read_decoded(*args: Any, **kwargs: Any) -> Any:
+        nonlocal is_decoded
+        is_decoded = True
+        return decoded(*args, **kwargs)
+
+    def read_raw(*args: Any, **kwargs: Any) -> Any:
+        return beneath(*args, **kwargs) if is_decoded else raw(*args, **kwargs)
+
+    setattr(response, of_bytes, read_decoded)
+    if beneath is not None:
+        setattr(response, of_raw, read_raw)
+
+
+def _decoding(response: Any, fold: WrappedFold) -> Callable[[bytes], None]:
+    """What hears bytes that may be compressed."""
+    if not getattr(response, "headers", {}).get("content-encoding"):
+        return fold._hear
+
+    def hear(piece: bytes) -> None:
+        try:
+            piece = response._get_content_decoder().decode(piece)
+        except Exception as error:  # noqa: BLE001 - the caller's loop does not decode
+            fold._error = fold._error or error
+        else:
+            fold._hear(piece)
+
+    return hear
+
+
 def _heard(
-    read: Callable[..., Iterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+    read: Callable[..., Iterator[bytes]],
+    fold: WrappedFold,
+    left: Callable[[], None],
+    hear: Callable[[bytes], None] | None = None,
 ) -> Callable[..., Iterator[bytes]]:
+    hear = hear or fold._hear
+
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-        hear = fold._hear
         try:
             for piece in read(*args, **kwargs):
                 hear(piece)
@@ -237,10 +283,15 @@ def _heard(
 
 
 def _heard_async(
-    read: Callable[..., AsyncIterator[bytes]], fold: WrappedFold, left: Callable[[], None]
+    read: Callable[..., AsyncIterator[bytes]],
+    fold: WrappedFold,
+    left: Callable[[], None],
+    hear: Callable[[bytes], None] | None = None,
 ) -> Callable[..., AsyncIterator[bytes]]:
+    hear = hear or fold._hear
+
     def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
-        return _HeardAsync(read(*args, **kwargs), fold, left)
+        return _HeardAsync(read(*args, **kwargs), fold, left, hear)
 
     return pieces
 
@@ -248,11 +299,18 @@ def _heard_async(
 class _HeardAsync:
     """No generator: one that is not run to its end is cleaned up by the event loop, with a warning under trio."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], fold: WrappedFold, left: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        pieces: AsyncIterator[bytes],
+        fold: WrappedFold,
+        left: Callable[[], None],
+        hear: Callable[[bytes], None],
+    ) -> None:
         self._pieces = pieces
         self._next = pieces.__anext__
         self._fold = fold
         self._left = left
+        self._hear = hear
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -266,7 +324,7 @@ class _HeardAsync:
         except BaseException as error:
             self._fold._finish(error)
             raise
-        self._fold._hear(piece)
+        self._hear(piece)
         return piece
 
     async def aclose(self) -> None:

@@ -942,6 +942,13 @@ def test_a_redirection_that_was_not_followed_is_not_asked_again():
     assert (len(server.opened), stream.response().error.status) == (1, 308)
 
 
+def test_a_refusal_without_a_word_has_its_status_alone():
+    stream, _, _ = make(Refusal(404))
+    list(stream)
+    error = stream.response().error
+    assert (error.status, error.message, error.raw) == (404, None, None)
+
+
 def told(**error):
     return b"data: %s\n\n" % json.dumps({"error": error}).encode()
 

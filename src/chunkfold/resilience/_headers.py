@@ -16,7 +16,7 @@ def headers_of(source: Any) -> Any:
         if headers is not None and callable(getattr(headers, "get", None)):
             return headers
         if isinstance(owner, dict):  # botocore
-            return owner.get("ResponseMetadata", {}).get("HTTPHeaders")
+            return (owner.get("ResponseMetadata") or {}).get("HTTPHeaders")
     return None
 
 
