@@ -1,6 +1,6 @@
 """
 Half of a custom tool's text lacks no bracket, and still must not look like a call that can be run: it may be half a
-command, or half a patch.
+command, or half a patch. Nor must a call whose arguments never began look like one of a tool that takes none.
 """
 
 from __future__ import annotations
@@ -170,3 +170,113 @@ def test_while_the_stream_runs_a_call_is_open():
     folder = chunkfold.Folder("openai-chat")
     folder.feed(b"".join(RUN))
     assert [call.status for call in folder.snapshot().tool_calls] == ["open"]
+
+
+# Arguments that never began
+
+
+def started_function(number=0):
+    function = {"name": "pay", "arguments": ""}
+    return chunk({"tool_calls": [{"index": number, "id": f"id{number}", "type": "function", "function": function}]})
+
+
+BY_CHAT = {how: end for how, end in CHAT_ENDS.items() if how != "by the token limit"}
+
+
+@pytest.mark.parametrize("end", BY_CHAT.values(), ids=BY_CHAT)
+@pytest.mark.parametrize("begin", [[started_function()], [TEXT, started_function()]])
+def test_a_call_of_chat_that_was_cut_before_its_arguments(begin, end):
+    assert_cut([*begin, *end], "openai-chat", "")
+
+
+@pytest.mark.parametrize(
+    "end", [[chunk({}, "tool_calls"), DONE], [chunk({}, "stop")], [DONE], [TEXT], [chunk({}, "tool_calls"), ERROR]]
+)
+def test_a_call_of_chat_that_needs_no_arguments(end):
+    frames = [started_function(), *end]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.status, call.arguments) == ("empty", {})
+
+
+def test_of_two_calls_of_chat_the_second_was_cut_before_its_arguments():
+    frames = [started_function(), started_function(1)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.status for call in response.tool_calls] == ["empty", "truncated"]
+
+
+def function(**fields):
+    return {"id": "item_0", "type": "function_call", "call_id": "id0", "name": "pay", "arguments": "", **fields}
+
+
+@pytest.mark.parametrize("end", RESPONSE_ENDS.values(), ids=RESPONSE_ENDS)
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_call_of_responses_that_was_cut_before_its_arguments(end, is_done):
+    frames = [event("response.output_item.added", output_index=0, item=function(status="in_progress"))]
+    if is_done:
+        frames.append(event("response.output_item.done", output_index=0, item=function(status="incomplete")))
+    assert_cut([*frames, *end], "openai-responses", "")
+
+
+def test_arguments_of_responses_that_come_only_with_a_call_that_was_cut_have_begun():
+    done = event("response.output_item.done", output_index=0, item=function(status="incomplete", arguments='{"x":1}'))
+    frames = [done, closing("incomplete", **LIMIT)]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-responses").tool_calls
+    assert (call.status, call.arguments) == ("complete", {"x": 1})
+
+
+def claude(reason=None, *, is_stopped=True, text=""):
+    block = {"type": "tool_use", "id": "id0", "name": "pay", "input": {}}
+    yield event("message_start", message={"id": "m", "type": "message", "role": "assistant", "content": []})
+    yield event("content_block_start", index=0, content_block=block)
+    yield event("content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": text})
+    if is_stopped:
+        yield event("content_block_stop", index=0)
+    if reason is not None:
+        yield event("message_delta", delta={"stop_reason": reason})
+        yield event("message_stop")
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_a_call_of_claude_that_was_cut_before_its_input(reason, is_stopped):
+    """Claude's input comes in whole values: of a long text nothing has come where the limit cuts it."""
+    frames = list(claude(reason, is_stopped=is_stopped))
+    response = assert_laws(b"".join(frames), frames, "anthropic-messages")
+    again = Response.from_native(response.to_native())
+    for (call,) in (response.tool_calls, again.tool_calls):
+        assert (call.id, call.raw_arguments, call.status) == ("id0", "", "truncated")
+
+
+def test_a_call_of_claude_that_an_error_cut_before_its_input():
+    error = event("error", error={"type": "overloaded_error", "message": "Overloaded"})
+    for end in ([error], []):
+        frames = [*claude(is_stopped=False), *end]
+        (call,) = assert_laws(b"".join(frames), frames, "anthropic-messages").tool_calls
+        assert (call.raw_arguments, call.status) == ("", "truncated")
+
+
+@pytest.mark.parametrize(("reason", "text"), [("tool_use", ""), ("end_turn", ""), (None, ""), ("max_tokens", "{}")])
+def test_a_call_of_claude_that_needs_no_input(reason, text):
+    frames = list(claude(reason, text=text))
+    (call,) = assert_laws(b"".join(frames), frames, "anthropic-messages").tool_calls
+    assert call.arguments == {}
+
+
+def converse(*events):
+    return [{name: payload} for name, payload in events]
+
+
+def test_a_call_of_converse_that_was_cut_before_its_input():
+    begin = {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "id0", "name": "pay"}}}
+    stop = ("contentBlockStop", {"contentBlockIndex": 0})
+    for reason, status in (("max_tokens", "truncated"), ("guardrail_intervened", "truncated"), ("tool_use", "empty")):
+        stream = converse(("contentBlockStart", begin), stop, ("messageStop", {"stopReason": reason}))
+        (call,) = fold(stream, "bedrock-converse").tool_calls
+        assert (call.raw_arguments, call.status) == ("", status)
+
+
+def test_a_call_of_gemini_comes_whole():
+    call = {"functionCall": {"name": "pay"}}
+    for reason in ({}, {"finishReason": "MAX_TOKENS"}, {"finishReason": "STOP"}):
+        frames = [sse({"candidates": [{"content": {"role": "model", "parts": [call]}, **reason}]})]
+        assert [made.status for made in fold(frames, "gemini").tool_calls] == ["empty"]

@@ -220,7 +220,7 @@ def merged_usage(before: Usage | None, new: Usage, policy: Policy) -> Usage:
     if how == "latest" and new.raw and new.raw.keys() >= before.raw.keys():
         return new  # the usual case: the dialect has merged already
     if how == "sum":
-        return Usage.sum((before, new))
+        return msgspec.structs.replace(Usage.sum((before, new)), raw={**before.raw, **new.raw})
     counts: dict[str, Any] = {}
     for name in _COUNTS:
         old, now = getattr(before, name), getattr(new, name)

@@ -116,7 +116,7 @@ class ToolCall(Value, frozen=True, dict=True):
     status: ToolCallStatus = "open"
     """
     `open` while the stream runs; `complete`: one JSON object; `empty`: no text, which means `{}`; `invalid`: not one
-    JSON object; `truncated`: not one, because the stream or the token limit cut it, or cut free text.
+    JSON object; `truncated`: not one, because the stream or the token limit cut it, or cut free text, or before any.
     """
     type: str = "function"
     """The provider's kind of tool: `function`, `custom`, `web_search_call`, ..."""

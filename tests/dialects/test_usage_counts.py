@@ -9,7 +9,7 @@ NAMES = (("a", "a_a"), ("b", "b_b"), ("c",))
 
 counts = Counts(*NAMES)
 
-values = st.sampled_from([None, 0, 7, 1 << 70, True, 1.0, 2.5, float("inf"), float("nan"), "3", {"a": 1}, [1]])
+values = st.sampled_from([None, 0, 7, -1, 1 << 70, True, 1.0, 2.5, float("inf"), float("nan"), "3", {"a": 1}, [1]])
 
 
 @given(st.dictionaries(st.sampled_from(["a", "a_a", "b", "b_b", "c", "d", "a.b"]), values))

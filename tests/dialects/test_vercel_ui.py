@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chunkfold import fold
+from chunkfold import Usage, fold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -306,3 +306,34 @@ def test_chunks_of_mastra_that_are_none_of_the_sdk_are_kept_whole():
     response = folded(mastra("start"), told, mastra("error", error={"message": "boom"}))
     (part,) = response.parts
     assert (part.name, part.payload, response.error.message) == ("tripwire", told, "boom")
+
+
+def test_the_gateway_has_objects_for_counts_and_reasons():
+    """The parts of the SDK's model of version 3, which Vercel's gateway streams as they are."""
+    usage = {
+        "inputTokens": {"total": 10, "noCache": 3, "cacheRead": 5, "cacheWrite": 2},
+        "outputTokens": {"total": 7, "text": 3, "reasoning": 4},
+    }
+    response = folded(
+        {"type": "text-start", "id": "0"},
+        {"type": "text-delta", "id": "0", "delta": "Hi"},
+        {"type": "text-end", "id": "0"},
+        {"type": "finish", "finishReason": {"unified": "stop", "raw": "end_turn"}, "usage": usage},
+    )
+    assert (response.finish_reason, response.native_finish_reason, response.ended) == ("stop", "end_turn", "clean")
+    assert response.usage == Usage(10, 7, 17, 5, 2, 4, raw=usage)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "native"),
+    [
+        ({"unified": "tool-calls", "raw": "STOP"}, "tool_calls", "STOP"),
+        ({"unified": "length"}, "length", "length"),
+        ({"unified": "other", "raw": None}, "unknown", "other"),
+        ({"unified": None, "raw": "x"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_of_two_words_for_a_reason_the_unified_one_tells_it(said, reason, native):
+    response = folded({"type": "text-delta", "id": "0", "delta": "Hi"}, {"type": "finish", "finishReason": said})
+    assert (response.finish_reason, response.native_finish_reason) == (reason, native)

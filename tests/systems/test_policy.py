@@ -399,6 +399,11 @@ def test_usage_that_comes_again(how, expected):
     assert got == expected
 
 
+def test_a_sum_of_usages_keeps_what_the_provider_said():
+    steps = [UsageUpdate(Usage(5, 1, 6, raw={"in": 5, "out": 1})), UsageUpdate(Usage(7, 2, 9, raw={"in": 7, "x": 1}))]
+    assert fold(Policy(usage="sum"), *steps).usage == Usage(12, 3, 15, raw={"in": 7, "out": 1, "x": 1})
+
+
 def test_no_number_is_erased_by_one_that_is_not_reported():
     first = Usage(input_tokens=5, cached_input_tokens=3, raw={"a": 1})
     usage = fold(None, UsageUpdate(first), UsageUpdate(Usage(output_tokens=2, raw={"b": 2}))).usage

@@ -57,7 +57,7 @@ def take(w: Writer, item: Item, given: dict[str, Any], data: bytes, *path: str, 
     slot.id, slot.name = id_ or slot.id, name or slot.name
     w.update(slot, **fresh)
     if whole and given.get("status") == "incomplete":
-        w.cut(slot)
+        cut(w, item, given)
     inputs = CALLS[item.kind][2]
     known = item.fields.get("$field", "")
     field = known if given.get(known) else next((field for field in inputs if given.get(field)), None)
@@ -80,6 +80,13 @@ def take(w: Writer, item: Item, given: dict[str, Any], data: bytes, *path: str, 
             # The limit cut what the model wrote, and the server closed the object: it must not be run.
             text = text.rstrip().removesuffix("}")
         item.first.state(w, text)
+
+
+def cut(w: Writer, item: Item, given: dict[str, Any]) -> None:
+    """A call was cut, as the item says that states it whole. Arguments that stand in it have begun."""
+    slot = item.first.slot
+    if slot.is_text or not any(given.get(field) for field in CALLS[item.kind][2]):
+        w.cut(slot)
 
 
 def turn(w: Writer, item: Item, given: dict[str, Any], text: str) -> None:

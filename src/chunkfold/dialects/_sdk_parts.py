@@ -131,16 +131,23 @@ def usage_of(payload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def sdk_usage(raw: dict[str, Any]) -> Usage:
-    """The SDK's usage: version 5 has cached and reasoning tokens beside the sums that they are in, 6 below them."""
+    """
+    The SDK's usage: version 5 has cached and reasoning tokens beside the sums that they are in, 6 below them. Models of
+    version 3, and the gateway, have them in one object with the sum.
+    """
     prompt, output, whole, cached, reasoning = _counts(raw)
-    cached = count(raw, "inputTokenDetails.cacheReadTokens") if cached is None else cached
-    reasoning = count(raw, "outputTokenDetails.reasoningTokens") if reasoning is None else reasoning
+    prompt = count(raw, "inputTokens.total") if prompt is None else prompt
+    output = count(raw, "outputTokens.total") if output is None else output
+    if cached is None:
+        cached = count(raw, "inputTokenDetails.cacheReadTokens", "inputTokens.cacheRead")
+    if reasoning is None:
+        reasoning = count(raw, "outputTokenDetails.reasoningTokens", "outputTokens.reasoning")
     return Usage(
         input_tokens=prompt,
         output_tokens=output,
         total_tokens=total(whole, prompt, output),
         cached_input_tokens=cached,
-        cache_write_input_tokens=count(raw, "inputTokenDetails.cacheWriteTokens"),
+        cache_write_input_tokens=count(raw, "inputTokenDetails.cacheWriteTokens", "inputTokens.cacheWrite"),
         reasoning_tokens=reasoning,
         raw=raw,
     )

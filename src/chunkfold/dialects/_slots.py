@@ -21,15 +21,15 @@ __all__ = ["CALLS", "Choice", "Slot", "Table", "hashable"]
 
 CALLS: Final = ("tool_call", "server_tool_call")
 # Reasons that stop a model amid what it writes.
-_CUTS: Final = ("length", "content_filter", "cancelled", "error")
+_CUTS: Final = ("length", "content_filter", "refusal", "cancelled", "error")
 
 
 class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "is_text", "kind", "name",
-        "number", "open", "scanner", "splitter", "start_input", "target", "whole",
+        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "is_cut", "is_text",
+        "kind", "name", "number", "open", "scanner", "splitter", "start_input", "target", "whole",
     )  # fmt: skip
 
     def __init__(self, choice: int, index: int, kind: Kind) -> None:
@@ -47,6 +47,8 @@ class Slot:
         self.goes_on = False
         # It is a call of a custom tool, whose input is no JSON.
         self.is_text = False
+        # It is a call of which was said that the model was stopped before it was over.
+        self.is_cut = False
         # Its `PartStop` has been written.
         self.ended = False
         # The argument text of a start event, which gives way to deltas and else is all there is.
@@ -116,6 +118,16 @@ class Choice:
     def call_at_hand(self) -> Slot | None:
         """The call that may not be over: the last one, if nothing else came behind it."""
         return self.last_call if self.current is not None and self.current.kind in CALLS else None
+
+    def cut_call(self, done: bool) -> Slot | None:
+        """
+        The call that was not over when the model was stopped. The token limit alone does not show that of one without
+        arguments: many servers tell each call at once, and that may be all of it.
+        """
+        slot = self.call_at_hand() if self.is_cut(done) else None
+        if slot is not None and not slot.is_text and self.finish is not None and self.finish[0] == "length":
+            return None
+        return slot
 
     def last_of(self, kind: str) -> Slot | None:
         """The last slot of that kind."""

@@ -40,7 +40,13 @@ _REPLACED = frozenset({int, float, str, bool, list})
 
 
 def count(raw: Mapping[str, Any], *paths: str) -> int | None:
-    """The first real number at one of *paths* (`"a"` or `"a.b"`) in *raw*; `None` if there is none."""
+    """
+    The first real number at one of *paths* (`"a"` or `"a.b"`) in *raw*; `None` if there is none.
+
+    A 0 gives way to another number: gateways that have several names for one count fill those that they do not know
+    with 0 (LiteLLM, SGLang).
+    """
+    found = None
     for path in paths:
         if "." in path:
             outer, _, inner = path.partition(".")
@@ -48,10 +54,19 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
             value = value.get(inner) if isinstance(value, dict) else None
         else:
             value = raw.get(path)
-        if type(value) is int or (isinstance(value, (int, float)) and type(value) is not bool and abs(value) < inf):
-            return int(value)
-        if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
-            return int(value)  # as protocol buffers write numbers of 64 bits
+        number = _number(value)
+        if number:
+            return number
+        found = number if found is None else found
+    return found
+
+
+def _number(value: Any) -> int | None:
+    """A count; `None` for what is none. A negative one says that the server does not count."""
+    if type(value) is int or (isinstance(value, (int, float)) and type(value) is not bool and abs(value) < inf):
+        return int(value) if value >= 0 else None
+    if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
+        return int(value)  # as protocol buffers write numbers of 64 bits
     return None
 
 
@@ -78,7 +93,7 @@ class Counts:
         if met is None:
             met = self._look(keys)
         found = list(map(raw.get, met))
-        if not met or not _WHOLE.issuperset(map(type, found)):
+        if not met or not _WHOLE.issuperset(map(type, found)) or min(filter(None, found), default=0) < 0:
             return [count(raw, *same) for same in self._names]
         return found
 
@@ -102,12 +117,18 @@ def total(given: int | None, *parts: int | None) -> int | None:
     return sum(known) if known else None
 
 
+def _adds_up(whole: int | None, *parts: int | None) -> bool:
+    """True if *whole* is the sum of *parts*, all of which are known."""
+    return whole is not None and None not in parts and whole == total(None, *parts)
+
+
 def chat_usage(raw: dict[str, Any]) -> Usage:
     """
     The usage object of OpenAI's chat endpoint and its imitators.
 
-    `prompt_tokens` has cached tokens in it, `completion_tokens` reasoning. xAI leaves reasoning out of
-    `completion_tokens`, which its total shows: then it is added.
+    `prompt_tokens` has cached tokens in it, `completion_tokens` reasoning. Two leave reasoning out of
+    `completion_tokens`, and it is added: xAI, whose total shows it, and Perplexity's deep research, which is known by
+    its citations. (More reasoning than output alone shows nothing: OpenRouter counts it in tokens of another kind.)
     """
     prompt = count(raw, "prompt_tokens", "input_tokens")
     output = count(raw, "completion_tokens", "output_tokens")
@@ -118,8 +139,9 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
         "reasoning_tokens",
     )
     given = count(raw, "total_tokens")
-    if prompt is not None and output is not None and reasoning and given == prompt + output + reasoning:
-        output += reasoning
+    if output is not None and reasoning:
+        is_beside = "citation_tokens" in raw or _adds_up(given, prompt, output, reasoning)
+        output += reasoning if is_beside else 0
     return Usage(
         input_tokens=prompt,
         output_tokens=output,

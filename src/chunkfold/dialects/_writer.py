@@ -560,17 +560,30 @@ class Writer:
         """
         for choice in sorted(self.table.choices):
             state = self.table.choices[choice]
-            at_hand = state.call_at_hand()
-            if at_hand is not None and state.is_cut(done):
-                self.cut(at_hand)
+            if (cut := state.cut_call(done)) is not None:
+                self.cut(cut)
             for slot in [*state.split, *state.slots]:
                 self.stop(slot)
                 self.end(slot)
 
     def cut(self, slot: Slot) -> None:
-        """The call was not over when the model was stopped. Arguments lack a bracket then; free text lacks nothing."""
-        if slot.is_text and slot.open:
-            slot.is_text = False  # it is said once
+        """
+        The call was not over when the model was stopped. Arguments lack a bracket then. Free text lacks nothing, and
+        arguments that never began look like those of a tool that takes none.
+        """
+        if slot.open:
+            self._mark_cut(slot)
+
+    def cut_though_stopped(self, choice: int) -> None:
+        """The input has ended, in a dialect whose servers stop a call also where the model was stopped amid it."""
+        state = self.table.choice(choice)
+        if state.is_cut(done=True) and (slot := state.call_at_hand()) is not None:
+            self._mark_cut(slot)
+
+    def _mark_cut(self, slot: Slot) -> None:
+        has_begun = slot.has_text or slot.start_input is not None
+        if (slot.is_text or (slot.kind == "tool_call" and not has_begun)) and not slot.is_cut:
+            slot.is_cut = True
             self.update(slot, extra={"$cut": True})
 
 

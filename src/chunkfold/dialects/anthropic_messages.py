@@ -78,6 +78,10 @@ class AnthropicMessages(Dialect):
         # The block that was started last, which events mean that do not say which.
         self._last: Any = None
 
+    def close(self) -> None:
+        """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
+        self.w.cut_though_stopped(0)
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = _kind(payload, frame.event)
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None

@@ -104,6 +104,7 @@ class BedrockConverse(Dialect):
     def close(self) -> None:
         for index in [*self._blocks, *self._orphans]:
             self._release(index)
+        self.w.cut_though_stopped(0)
 
     def _other(self, payload: dict[str, Any], frame: Frame) -> None:
         error = error_body(payload)

@@ -65,6 +65,9 @@ class CohereV2(Dialect):
         # The payload is a body that was not streamed.
         self._is_whole = False
 
+    def close(self) -> None:
+        self.w.cut_though_stopped(0)
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None

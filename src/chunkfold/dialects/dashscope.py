@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import msgspec
+
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._error_words import FINE
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._flat_calls import flat_function
+from chunkfold.dialects._usage import chat_usage
 from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
+from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -81,7 +85,7 @@ class DashScope(Dialect):
                 w.extra((key,), value)
         if isinstance(output, dict):
             self._output(output, frame)
-        w.usage(usage)
+        w.usage(usage, dashscope_usage)
         w.extras(payload, _TOP if error is None else _TOP | _ERROR)
         if error is not None:
             w.error(error)
@@ -263,6 +267,16 @@ FIELDS: dict[str, Callable[[DashScope, int, Any, Frame], None]] = {
     "content": DashScope._content,
     "tool_calls": DashScope._tool_calls,
 }
+
+
+def dashscope_usage(raw: dict[str, Any]) -> Usage:
+    """The usage of a model, or of an application: that of all its models together."""
+    models = raw.get("models")
+    if not isinstance(models, list):
+        return chat_usage(raw)
+    whole = Usage.sum(chat_usage(model) for model in models if isinstance(model, dict))
+    return msgspec.structs.replace(whole, raw=raw)
+
 
 DashScope.payloads = ("output", "usage", "code", *FIELDS)
 DIALECT = DashScope

@@ -255,7 +255,7 @@ class OpenAIResponses(Dialect):
             item = listing.find(place, given) or self._open({"output_index": place}, given)
             listing.take(item)
             if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
-                self.w.cut(item.first.slot)
+                _call_items.cut(self.w, item, given)
             if texts is None and _call_items.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")

@@ -19,7 +19,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import base64_bytes, media_kind
 from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
-from chunkfold.dialects._words import is_blank, is_real, telling, word
+from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -191,7 +191,12 @@ class VercelUI(Dialect):
 
     def _finish_reason(self, payload: dict[str, Any]) -> None:
         reason = payload.get("finishReason")
-        self.w.finish(0, reason)
+        if isinstance(reason, dict) and is_real(reason.get("unified")):
+            # From the SDK's model or gateway: beside its own word that of the provider.
+            native = reason["raw"] if is_real(reason.get("raw")) else reason["unified"]
+            self.w.finish(0, native, finish_reason(reason["unified"], {}))
+        else:
+            self.w.finish(0, reason)
         if "finishReason" in payload and not is_real(reason):
             self.w.extra(("finishReason",), reason)
 
