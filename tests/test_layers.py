@@ -40,6 +40,7 @@ LAYERS = {
     "composition": {
         "likeness",
         "_objects",
+        "_envelopes",
         "_unfinished",
         "_payloads",
         "_frames",

@@ -341,7 +341,7 @@ class Decoder:
         """A payload that may tell the dialect."""
         known = self._payloads.dialect
         self._payloads.take(payload, frame)
-        if self._payloads.dialect is not known:
+        if self._payloads.dialect is not known or self._payloads.envelope is not None:
             self._learn_anew()
         if self._payloads.has_spoken:
             self._head.clear()
@@ -381,8 +381,9 @@ class Decoder:
         self._writer.frame += 1
 
     def _learn_anew(self) -> None:
-        """Forget the templates: frames are read in full until there are new ones."""
-        if not is_slow() and self._payloads.dialect is not None:
+        """Forget the templates: frames are read in full until there are new ones, and those in envelopes always."""
+        self._templates = NO_TEMPLATES
+        if self._payloads.envelope is None and not is_slow() and self._payloads.dialect is not None:
             from chunkfold.likeness.templates import Templates
 
             dialect, cap = self._payloads.dialect, self._limits.frame_bytes

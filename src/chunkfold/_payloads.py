@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json, dialects
+from chunkfold import _envelopes, _json, dialects
 from chunkfold._wording import described
-from chunkfold.dialects._errors import error_body, error_event, error_in, read_error
+from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
 from chunkfold.dialects._words import is_blank, is_ping
 from chunkfold.events import ErrorEvent
 from chunkfold.framing import Frame
@@ -27,6 +27,7 @@ _EXCERPT = 200
 # Payloads, and bytes of them, that are held until one of them tells the dialect.
 _HELD = 1000
 _HELD_BYTES = 1 << 20
+_NO_FIELDS: frozenset[str] = frozenset()
 
 
 class Payloads:
@@ -54,6 +55,9 @@ class Payloads:
         """A payload was given to the dialect."""
         self.noise = False
         """Something came that is neither a payload, an error, a ping nor an end mark."""
+        self.envelope: str | None = None
+        """The field of other objects that payloads stand in; `None` as long as they stand for themselves."""
+        self._has_several = False
         self._end_mark = False
         self._named = dialect != "auto"
         self._suspect = self._named
@@ -128,13 +132,62 @@ class Payloads:
         if self._suspect:
             self._check_name(payload, frame)
         if self.has_spoken:
-            self.dialect.decode(payload, frame)
+            self._say(payload, frame)
         else:
             self._begin(payload, frame)
 
+    def _say(self, payload: dict[str, Any], frame: Frame) -> None:
+        """Hand a payload to the dialect, without what is around it."""
+        assert self.dialect is not None  # noqa: S101 - for the type checker; set by the callers
+        if self.envelope is None:
+            self.dialect.decode(payload, frame)
+        else:
+            self._unpack(payload, frame, self.envelope, self.dialect)
+
+    def _unpack(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
+        """Take a payload out of its envelope."""
+        inner = None if _envelopes.is_of_another(payload) else _envelopes.taken_out(payload, frame, field)
+        if inner is None:
+            self._beside(payload, frame, field, dialect)
+            return
+        writer = self._writer
+        rest = _envelopes.rest_of(payload, field)
+        writer.extras(rest, _NO_FIELDS, _envelopes.ROOT)
+        error = error_in(rest)
+        if error is not None:
+            writer.error(error)
+        was_over = dialect.end_seen
+        writer.careful = True  # how a text of JSON was read is not told
+        dialect.decode(*inner)
+        if was_over and not dialect.end_seen and not self._has_several:
+            self._has_several = True
+            writer.diagnose("several_messages", "a message began when another was over; the response is the last one")
+
+    def _beside(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
+        """What comes beside envelopes: the end, an error, or something that the tool says for itself."""
+        error = error_told(payload, frame.event)
+        if payload.get(field) == _envelopes.DONE:
+            dialect.done()
+        elif not _envelopes.is_of_another(payload) and dialect.recognise(payload, frame.event) == dialects.CERTAIN:
+            dialect.decode(payload, frame)
+        elif error is not None:
+            self._writer.error(error)
+        elif not payload or is_ping(payload.get("type"), frame.event):
+            self._writer.ping()
+        else:
+            self._writer.unknown(_envelopes.ROOT, payload)
+
+    def _open(self, payload: dict[str, Any], frame: Frame) -> type[dialects.Dialect] | None:
+        """The dialect of a payload inside an envelope, which others are then expected to have as well."""
+        field, inner = _envelopes.find(payload, frame.event) or (None, None)
+        if inner is not None and (self.dialect is None or self.dialect.name == inner.name):
+            self.envelope = field
+            self._writer.diagnose("envelope", f"payloads stand in the field {field!r} of other objects")
+        return inner
+
     def _find_dialect(self, payload: dict[str, Any], frame: Frame) -> None:
         """Pings and bare errors decide nothing and do not wait; the first payload that a dialect knows decides."""
-        found = dialects.recognise(payload, frame.event)
+        found = dialects.recognise(payload, frame.event) or self._open(payload, frame)
         if found is not None:
             self._speak(found)
             self._begin(payload, frame)
@@ -177,15 +230,16 @@ class Payloads:
         writer.careful = True  # how these were read is forgotten
         for what, where in held:
             if isinstance(what, dict):
-                self.dialect.decode(what, where)
+                self._say(what, where)
             else:
                 self.stray(what, where)
         writer.careful = careful
-        self.dialect.decode(payload, frame)
+        self._say(payload, frame)
         writer.introduce(start)
 
     def _settle(self) -> None:
-        self.settled = self.dialect if self.has_spoken and not self._suspect else None
+        is_settled = self.has_spoken and not self._suspect and self.envelope is None
+        self.settled = self.dialect if is_settled else None
 
     def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
         """A named dialect stands even if it is wrong, but then the response says what it looks like."""
@@ -193,8 +247,10 @@ class Payloads:
         if self.dialect.recognise(payload, frame.event):
             self._suspect = False
         else:
-            other = dialects.recognise(payload, frame.event)
-            if other is not None and other.name != self.dialect.name:
+            other = dialects.recognise(payload, frame.event) or self._open(payload, frame)
+            if self.envelope is not None:
+                self._suspect = False
+            elif other is not None and other.name != self.dialect.name:
                 self._suspect = False
                 self._writer.diagnose("dialect_mismatch", f"named {self.dialect.name}, looks like {other.name}")
             elif len(self._doubtful) < 2:

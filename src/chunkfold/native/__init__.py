@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec.structs import replace
 
 from chunkfold import dialects
+from chunkfold._envelopes import ROOT
 from chunkfold.native._build import error_of
 from chunkfold.native._foreign import WORDS, taken_over
+from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chunkfold.native._build import Rule
+    from chunkfold.parts import Part
     from chunkfold.response import Message, Response
 
 __all__ = ["body", "get", "request"]
@@ -65,6 +68,9 @@ def body(response: Response) -> dict[str, Any]:
         ValueError: If the dialect of the response is not known, and it is not a bare error either.
     """
     if response.dialect is not None:
+        if any(map(_is_beside, response.parts)):
+            choices = [replace(choice, parts=_own(choice.parts)) for choice in response.choices]
+            response = replace(response, choices=tuple(choices))
         return get(response.dialect).body(response)
     out = error_of(response)
     if out is None:
@@ -74,6 +80,8 @@ def body(response: Response) -> dict[str, Any]:
 
 def request(message: Message, dialect: str) -> Any:
     """The assistant message as *dialect* wants it in the next request."""
+    if any(map(_is_beside, message.parts)):
+        message = replace(message, parts=_own(message.parts))
     wanted, made = _words(dialect), None if message.dialect is None else _words(message.dialect)
     if made is not None and made != wanted:
         message = replace(message, parts=tuple(taken_over(message.parts, made, wanted)))
@@ -84,3 +92,13 @@ def _words(dialect: str) -> str:
     """The dialect in whose words messages of *dialect* are."""
     name = dialects.get(dialect).name
     return WORDS.get(name, name)
+
+
+def _own(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts that are the provider's own."""
+    return tuple(part for part in parts if not _is_beside(part))
+
+
+def _is_beside(part: Part) -> bool:
+    """True for what a tool told that hands the provider's payloads on."""
+    return isinstance(part, UnknownPart) and part.name == ROOT

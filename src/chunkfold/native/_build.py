@@ -1,13 +1,14 @@
 """
 What the native bodies of all dialects are built with: merge rules, and the fields beside the message.
 
-Notes of ours about the form, in `response.extra` (only `$whole`) or in the `extra` of a part:
+Notes of ours about the form, in `response.extra` (only `$whole` and `$envelope`) or in the `extra` of a part:
 
 - `$whole`: the response was read from a body that was not streamed, so it has just the fields that were sent, and no
   defaults are added.
 - `$field`: the field or fields in which the provider had the text of the part, where there is more than one way.
 - `$form`: the way in which it was written (`object`: arguments as an object, not as text; `item`: one of a list).
 - `$absent`: fields that a whole body left out although the builder would write them.
+- `$envelope`: what stood around the payloads.
 """
 
 from __future__ import annotations
