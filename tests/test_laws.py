@@ -345,8 +345,8 @@ def test_templates_mean_what_reading_in_full_means(alike, options, places):
 @given(
     alike_frames(),
     alike_frames(),
-    st.integers(2, 60),
-    st.integers(2, 60),
+    st.integers(2, 40),
+    st.integers(2, 40),
     st.sampled_from([b"\n", b"\r\n", b"\r"]),
     cuts,
 )
