@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
 
-__all__ = ["NAMES", "Observers", "report"]
+__all__ = ["NAMES", "Observers", "Teller", "report"]
 
 # The options that name them, in order.
 NAMES = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
@@ -29,7 +29,24 @@ def report(name: str) -> None:
     logging.getLogger("chunkfold").warning("the observer %s raised; the stream goes on", name, exc_info=True)  # noqa: LOG014
 
 
-class Observers:
+class Teller:
+    """Who tells observers. One that raises is reported once, and stops nothing."""
+
+    def __init__(self) -> None:
+        self._reported: set[str] = set()
+
+    def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
+        if observer is None:
+            return
+        try:
+            observer(news)
+        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
+            if name not in self._reported:
+                self._reported.add(name)
+                report(name)
+
+
+class Observers(Teller):
     """The callbacks of one stream."""
 
     def __init__(
@@ -40,6 +57,7 @@ class Observers:
         on_usage: Callable[[Usage], object] | None,
         on_done: Callable[[Response], object] | None,
     ) -> None:
+        super().__init__()
         self._on_text = on_text
         self._on_reasoning = on_reasoning
         self._on_tool_call = on_tool_call
@@ -47,7 +65,6 @@ class Observers:
         self._on_done = on_done
         self._kinds: dict[int, str] = {}
         self._usage: Usage | None = None
-        self._reported: set[str] = set()
         # What is to be told: the events of several reads, and the end, where an observer reads on or closes the stream.
         self._reads: deque[tuple[list[Event], SourceFolder]] = deque()
         self._end: Response | None = None
@@ -119,16 +136,6 @@ class Observers:
                 if usage != self._usage:
                     self._usage = usage
                     self._tell("on_usage", self._on_usage, usage)
-
-    def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
-        if observer is None:
-            return
-        try:
-            observer(news)
-        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-            if name not in self._reported:
-                self._reported.add(name)
-                report(name)
 
 
 def _resets_in(events: list[Event]) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from chunkfold._observers import report
+from chunkfold._observers import Teller
 from chunkfold._wording import observer
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["News"]
 Name: TypeAlias = Literal["on_attempt", "on_retry", "on_fallback"]
 
 
-class News:
+class News(Teller):
     """
     The observers of attempts.
 
@@ -31,19 +31,11 @@ class News:
         on_retry: Callable[[Attempt], object] | None,
         on_fallback: Callable[[Attempt], object] | None,
     ) -> None:
+        super().__init__()
         self._observers = {"on_attempt": on_attempt, "on_retry": on_retry, "on_fallback": on_fallback}
         for name, given in self._observers.items():
             observer(name, given)
-        self._reported: set[str] = set()
 
     def tell(self, name: Name, attempt: Attempt) -> None:
         """Tell of *attempt* whoever wants news of that kind."""
-        told = self._observers[name]
-        if told is None:
-            return
-        try:
-            told(attempt)
-        except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-            if name not in self._reported:
-                self._reported.add(name)
-                report(name)
+        self._tell(name, self._observers[name], attempt)
