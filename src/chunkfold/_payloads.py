@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _envelopes, _json, dialects
+from chunkfold import _json, dialects
 from chunkfold._wording import described
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
 from chunkfold.dialects._words import is_blank, is_ping
@@ -146,6 +146,8 @@ class Payloads:
 
     def _unpack(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """Take a payload out of its envelope."""
+        from chunkfold import _envelopes
+
         inner = None if _envelopes.is_of_another(payload) else _envelopes.taken_out(payload, frame, field)
         if inner is None:
             self._beside(payload, frame, field, dialect)
@@ -165,6 +167,8 @@ class Payloads:
 
     def _beside(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """What comes beside envelopes: the end, an error, or something that the tool says for itself."""
+        from chunkfold import _envelopes
+
         error = error_told(payload, frame.event)
         if payload.get(field) == _envelopes.DONE:
             dialect.done()
@@ -179,6 +183,8 @@ class Payloads:
 
     def _open(self, payload: dict[str, Any], frame: Frame) -> type[dialects.Dialect] | None:
         """The dialect of a payload inside an envelope, which others are then expected to have as well."""
+        from chunkfold import _envelopes
+
         field, inner = _envelopes.find(payload, frame.event) or (None, None)
         if inner is not None and (self.dialect is None or self.dialect.name == inner.name):
             self.envelope = field
