@@ -18,7 +18,7 @@ from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
 from chunkfold.framing import Frame, Framer
-from chunkfold.likeness import NO_TEMPLATES, is_slow
+from chunkfold.likeness import NO_TEMPLATES, NOT_YET, is_slow
 from chunkfold.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -86,8 +86,6 @@ class Decoder:
         self._has_wrapped = False
         # The name of the frames that the templates were made from.
         self._learned_event = ""
-        if self._payloads.dialect is not None:
-            self._learn_anew()
 
     @property
     def limits(self) -> Limits:
@@ -321,7 +319,7 @@ class Decoder:
         if forgiven == "glued_end":
             self._payloads.end_mark()
             self._templates.clear()
-        elif self._templates.learns:
+        elif templates.learns:
             self._learn(before, frame, payload)
 
     def _wrapped(self, frame: Frame) -> None:
@@ -339,9 +337,9 @@ class Decoder:
 
     def _hand_on(self, payload: Any, frame: Frame) -> None:
         """A payload that may tell the dialect."""
-        known = self._payloads.dialect
+        had_spoken = self._payloads.has_spoken
         self._payloads.take(payload, frame)
-        if self._payloads.dialect is not known or self._payloads.envelope is not None:
+        if self._payloads.has_spoken != had_spoken or self._payloads.envelope is not None:
             self._learn_anew()
         if self._payloads.has_spoken:
             self._head.clear()
@@ -351,6 +349,8 @@ class Decoder:
         If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness. The
         first of its part may have opened it.
         """
+        if self._templates is NOT_YET:
+            self._templates = self._made_templates()
         writer, templates = self._writer, self._templates
         sample = templates.sample_of(writer.out, before, frame.data, self._read, payload)
         if sample is None or type(payload) is not dict or not writer.is_plain(*sample.part, is_new=sample.is_new):
@@ -382,12 +382,14 @@ class Decoder:
 
     def _learn_anew(self) -> None:
         """Forget the templates: frames are read in full until there are new ones, and those in envelopes always."""
-        self._templates = NO_TEMPLATES
-        if self._payloads.envelope is None and not is_slow() and self._payloads.dialect is not None:
-            from chunkfold.likeness.templates import Templates
+        may_learn = self._payloads.envelope is None and self._payloads.dialect is not None and not is_slow()
+        self._templates = NOT_YET if may_learn else NO_TEMPLATES
 
-            dialect, cap = self._payloads.dialect, self._limits.frame_bytes
-            self._templates = Templates(cap, dialect, all_totals=self._all_totals)
+    def _made_templates(self) -> Templates:
+        from chunkfold.likeness.templates import Templates
+
+        assert self._payloads.dialect is not None  # noqa: S101 - for the type checker; nothing is learned before
+        return Templates(self._limits.frame_bytes, self._payloads.dialect, all_totals=self._all_totals)
 
     def _taken(self) -> list[Event]:
         events, self._writer.out = self._writer.out, []

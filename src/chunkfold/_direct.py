@@ -49,8 +49,6 @@ class DirectDecoder(Decoder):
     def tell_all_totals(self) -> None:
         """Tell every usage also where only the response is asked for. To be called before anything is fed."""
         self._all_totals = True
-        if self._payloads.dialect is not None:
-            self._learn_anew()
 
     def feed_into(self, accumulator: Gatherer, data: Any) -> None:
         """

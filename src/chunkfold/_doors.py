@@ -70,6 +70,9 @@ def fold(
         limits=limits,
         policy=policy,
     )
+    if type(source) is bytes:  # there is nothing to read or to close
+        folder.feed(source, events=False)
+        return folder.close()
     opened = open_source(source)
     try:
         if opened.is_failure:

@@ -11,7 +11,7 @@ import inspect
 import io
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, AnyStr, Self, overload
 
 from chunkfold._wording import described
 
@@ -291,12 +291,17 @@ class LineWatch:
 
     def see(self, piece: Any) -> None:
         """Look at one piece of the source."""
-        if self.has_ends or not isinstance(piece, (bytes, str)):
+        if self.has_ends:
             return
-        text = piece if isinstance(piece, str) else piece.decode("latin-1")
-        if "\n" in text or "\r" in text:
+        if isinstance(piece, str):
+            self._look(piece, "\n", "\r", ("data:", "event:"))
+        elif isinstance(piece, bytes):
+            self._look(piece, b"\n", b"\r", (b"data:", b"event:"))
+
+    def _look(self, piece: AnyStr, lf: AnyStr, cr: AnyStr, fields: tuple[AnyStr, ...]) -> None:
+        if lf in piece or cr in piece:
             self.has_ends = True
-        elif text.startswith(("data:", "event:")):
+        elif piece.startswith(fields):
             self._fields += 1
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import Any, ClassVar
 
-__all__ = ["NO_TEMPLATES", "is_slow"]
+__all__ = ["NOT_YET", "NO_TEMPLATES", "is_slow"]
 
 _IS_SLOW = os.environ.get("CHUNKFOLD_SLOW", "") not in ("", "0")
 
@@ -39,5 +39,15 @@ class _NoTemplates:
         """Nothing is in force."""
 
 
+class _NotYet(_NoTemplates):
+    """No read fits, but something may be learned."""
+
+    __slots__ = ()
+    learns: ClassVar[bool] = True
+
+
 NO_TEMPLATES: Any = _NoTemplates()
 """In the place of `Templates` where nothing is remembered."""
+
+NOT_YET: Any = _NotYet()
+"""In the place of `Templates` up to the second frame: a stream of one has no use for them."""
