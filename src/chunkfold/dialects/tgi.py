@@ -10,14 +10,14 @@ Manual: docs/dialects/tgi.md. Reference: huggingface.co/docs/text-generation-inf
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import word
 from chunkfold.parts import TextPart
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PIECES = ("index", "token", "top_tokens")
 _TOP = frozenset({*_PIECES, "generated_text", "details", "error", "error_type"})
 _COUNTS = ("input_length", "generated_tokens")
+_usage = partial(two_counts, *_COUNTS)
 _DETAILS = frozenset({"finish_reason", "tokens", *_COUNTS})
 
 
@@ -109,11 +110,6 @@ class TGI(Dialect):
         w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
         w.finish_at(0, reason, "details", "finish_reason")
         w.extras(details, _DETAILS, "details")
-
-
-def _usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "input_length"), count(raw, "generated_tokens")
-    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
 
 
 FIELDS: dict[str, Callable[[TGI, Any, dict[str, Any]], None]] = {
