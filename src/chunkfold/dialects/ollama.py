@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._flat_calls import arguments_key, flat_function
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._usage import two_counts
@@ -64,7 +63,6 @@ class Ollama(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        error = error_in(payload)
         if "done" not in payload and "response" not in payload and not isinstance(payload.get("message"), dict):
             self.strange(payload, frame, "status" if "status" in payload else "payload")
             return
@@ -80,8 +78,7 @@ class Ollama(Dialect):
             self._done(payload)
         elif not isinstance(done, bool) and "done" in payload:
             w.extra(("done",), done)
-        if error is not None:
-            w.error(error)
+        self.tell_error(payload)
 
     def _begin(self, payload: dict[str, Any]) -> None:
         """What only the first object tells: whether it is all, and facts that are none."""

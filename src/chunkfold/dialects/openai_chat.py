@@ -125,7 +125,7 @@ class OpenAIChat(Dialect):
             self._usual_chunk(payload, frame)
             return
         self._chunk(payload, frame)
-        if self._begun and self._says_nothing_else(payload):
+        if self._says_nothing_else(payload):
             self._usual = keys
 
     def close(self) -> None:
@@ -133,9 +133,8 @@ class OpenAIChat(Dialect):
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
-        if "choices" not in payload or not _ODD.isdisjoint(payload) or self.is_whole or not self.w.has_met(payload):
-            return False
-        return _TELLING.isdisjoint(payload) or self.w.knows("vendor")
+        is_met = "choices" in payload and not self.is_whole and self.w.has_met(payload)
+        return is_met and _ODD.isdisjoint(payload) and (_TELLING.isdisjoint(payload) or self.w.knows("vendor"))
 
     def _usual_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -213,9 +212,8 @@ class OpenAIChat(Dialect):
             return
         self.is_whole = True
         w.whole()
-        for key in ("object", "obfuscation", "p"):
-            if key in payload:
-                w.extra((key,), payload[key])
+        if "object" in payload:
+            w.extra(("object",), payload["object"])
 
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:
@@ -252,7 +250,7 @@ class OpenAIChat(Dialect):
         elif isinstance(message, dict):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
-        elif choice.get("text") and not (isinstance(delta, dict) and _says_something(delta)):
+        elif choice.get("text"):
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])
         elif isinstance(delta, dict):

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
+from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
 
@@ -70,8 +70,6 @@ class OpenAICompletions(Dialect):
         self._indexed: set[int] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        w = self.w
-        error = error_in(payload)
         if self.is_error(payload, frame, *SHAPES):
             return
         shape = telling(payload, SHAPES)
@@ -79,9 +77,8 @@ class OpenAICompletions(Dialect):
             SHAPES[shape](self, payload)
         elif not payload.get("usage"):
             self.strange(payload, frame, word(payload.get("object"), payload.get("type")))
-        w.usage(payload.get("usage"))
-        if error is not None:
-            w.error(error)
+        self.w.usage(payload.get("usage"))
+        self.tell_error(payload)
 
     def _completion(self, payload: dict[str, Any]) -> None:
         w = self.w
