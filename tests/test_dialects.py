@@ -135,6 +135,35 @@ def test_recognising_says_how_sure_it_is_and_never_raises(name, event):
     assert dialects.get(name).recognise({}, event) == NO
 
 
+RECOGNISED = [
+    ("openai-chat", {"choices": [], "usage": {"prompt_tokens": 1}}),
+    ("openai-chat", {"choices": [{"index": 0, "message": {"content": "a"}}]}),
+    ("openai-chat", {"choices": [{"index": 0, "finish_reason": "content_filter: PROHIBITED_CONTENT"}]}),
+    ("openai-completions", {"choices": [{"index": 0, "text": "a", "finish_reason": "stop"}]}),
+    ("openai-completions", {"content": "a", "stop": False}),
+    ("bedrock-invoke", {"choices": [{"text": "a", "stop_reason": "stop"}]}),
+    ("watsonx", {"choices": [{"index": 0, "delta": {"content": "a"}}], "model_id": "ibm/heron-8b"}),
+    ("dashscope", {"output": {"text": "a", "finish_reason": None}}),
+    ("ollama", {"done": False, "response": "a"}),
+    ("ollama", {"done": True, "model": "owl:2b", "done_reason": "load"}),
+    ("tgi", {"token": {"id": 1, "text": "a"}}),
+    ("tgi", {"generated_text": "a"}),
+    (None, {"choices": [{"index": 0, "finish_reason": None}]}),
+    (None, {"choices": [{"index": 0, "text": "a"}]}),
+    (None, {"content": "a", "stop": ["b"]}),
+    (None, {"content": ["a"], "stop": False}),
+    (None, {"output": {"message": "a"}, "request_id": "r"}),
+    (None, {"done": True}),
+    (None, {"token": {"value": "a"}}),
+]
+
+
+@pytest.mark.parametrize(("name", "payload"), RECOGNISED, ids=[str(payload) for _, payload in RECOGNISED])
+def test_a_payload_is_recognised_by_what_only_its_dialect_has(name, payload):
+    found = dialects.recognise(payload, "")
+    assert (found and found.name) == name
+
+
 def test_an_empty_payload_and_a_bare_error_belong_to_nobody():
     assert dialects.recognise({}, "") is None
     assert dialects.recognise({"error": {"message": "m", "type": "t"}}, "") is None

@@ -60,6 +60,13 @@ def test_an_id_beside_the_name_is_that_of_the_call():
     assert (made["id"], made["function"]) == ("a", {"name": "ls", "arguments": '{"p":1}'})
 
 
+def test_a_name_in_pieces_without_ids_and_indices_is_one_name():
+    frames = [chunk({"function": {"name": name}}) for name in ("get_", "weather")]
+    frames += [chunk({"function": {"arguments": "{}"}}), FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.name, call.raw_arguments) == ("get_weather", "{}")
+
+
 def twice(name, arguments, **fields):
     """A piece as llama-cpp-python sends it, in the old form and in the new one."""
     function = {"name": name, "arguments": arguments}

@@ -1,4 +1,4 @@
-"""What only the message that is told again at the end says about the reasoning: signatures, and what is encrypted."""
+"""Reasoning in chat: of each choice, and what only the message that is told again says of it, such as signatures."""
 
 from __future__ import annotations
 
@@ -120,3 +120,17 @@ def test_what_copilot_wants_back_goes_back(frames, parts):
     for message in (response.to_native()["choices"][0]["message"], response.message.to_request("openai-chat")):
         assert (message["content"], message["reasoning_opaque"]) == ("It is.", "OP")
     assert "OP" not in str(response.message.to_request("anthropic"))
+
+
+@pytest.mark.parametrize("name", ["delta", "message"])
+def test_each_choice_of_a_payload_has_its_own_reasoning(name):
+    choices = [
+        {"index": at, name: {"role": "assistant", "reasoning_content": f"Thought {at}.", "content": f"Said {at}."}}
+        for at in range(2)
+    ]
+    frames = [sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": choices})]
+    response = assert_laws(frames[0], frames, "openai-chat")
+    assert [(choice.reasoning, choice.text) for choice in response.choices] == [
+        ("Thought 0.", "Said 0."),
+        ("Thought 1.", "Said 1."),
+    ]

@@ -30,6 +30,7 @@ BODIES = [
      ("ThrottlingException", None, 429, True)),
     ({"type": "error", "error": '{"message": "m", "code": 503}'}, (None, 503, 503, True)),
     ({"error": '{"error": {"type": "overloaded_error", "message": "m"}}'}, ("overloaded_error", None, 529, True)),
+    ({"error": {"code": 503, "error": "m"}}, (None, 503, 503, True)),
     ({"error": ["m"]}, (None, None, None, False)),
     ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
     ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),
@@ -42,6 +43,10 @@ def test_a_body_says_what_it_is_and_whether_to_try_again(body, facts):
     assert (error.type, error.code, error.status, error.retryable) == facts
     assert error.message == "m"
     assert error.raw == body
+
+
+def test_a_sentence_in_braces_need_not_be_json():
+    assert error_in({"error": "{m}"}).message == "{m}"
 
 
 IN_A_STREAM = [

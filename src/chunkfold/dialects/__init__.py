@@ -183,7 +183,7 @@ _FREQUENT = ("openai-chat", "anthropic-messages", "openai-responses", "gemini", 
 @cache
 def _in_order() -> tuple[str, ...]:
     """All names, in the order that they are tried in."""
-    return tuple(sorted(names(), key=lambda name: _FREQUENT.index(name) if name in _FREQUENT else len(_FREQUENT)))
+    return (*_FREQUENT, *(name for name in names() if name not in _FREQUENT))
 
 
 def recognise(payload: Mapping[str, Any], event: str) -> type[Dialect] | None:

@@ -32,10 +32,7 @@ def text_within(value: Any, data: bytes) -> str:
     """
     if not data or value is None or isinstance(value, str):
         return json_text(value)
-    try:
-        path = _path_to(value, _json.decode(data, None)[0])
-    except ValueError:
-        path = None
+    path = _path_to(value, _json.decode(data, None)[0])
     return json_text(value) if path is None else json_text(value, data, *path)
 
 

@@ -50,7 +50,7 @@ def find(state: Choice, number: Hashable, id: str | None, name: str | None, text
 
 def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:
     """Without any ids, a name with argument text of its own after a complete object is a new call."""
-    if state.any_id or id is not None or name is None or not text:
+    if state.by_id or id is not None or name is None or not text:
         return False
     return slot.scanner is not None and slot.scanner.is_complete
 
@@ -79,7 +79,6 @@ def identify(
     if new_id is not None:
         slot.id = new_id
         slot.scanner = None
-        state.any_id = True
         state.by_id.setdefault(new_id, slot)
     new_name = None
     if name is not None and name != slot.name and (name != _NO_NAME or slot.name is None):

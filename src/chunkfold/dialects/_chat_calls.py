@@ -39,17 +39,7 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
         _abreast(chat, index, calls, frame)
         return
     for place, call in enumerate(calls):
-        _any_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
-
-
-def _any_call(
-    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None = None
-) -> Slot | None:
-    if isinstance(call, dict):
-        return _tool_call(chat, index, call, place, frame, is_alone=is_alone, to=to)
-    if call is not None:
-        chat.w.unknown("tool_call", call)
-    return None
+        _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
 
 
 def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> None:
@@ -61,7 +51,7 @@ def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> No
     is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
     is_start = all(map(_is_named, calls))
     slots = [
-        _any_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
+        _tool_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
         for place, call in enumerate(calls)
     ]
     if not is_bare:
@@ -82,15 +72,12 @@ def _is_named(call: Any) -> bool:
 
 
 def _tool_call(
-    chat: OpenAIChat,
-    index: int,
-    call: dict[str, Any],
-    place: int,
-    frame: Frame,
-    *,
-    is_alone: bool,
-    to: Slot | None = None,
+    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None = None
 ) -> Slot | None:
+    if not isinstance(call, dict):
+        if call is not None:
+            chat.w.unknown("tool_call", call)
+        return None
     kind = call.get("type") or ("custom" if call.get("custom") else "function")
     holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
     flat = flat_function(call)
@@ -111,10 +98,8 @@ def _tool_call(
         rest["$form"] = "object"
     if chat.is_whole and (absent := _absent(call, function, holder)):
         rest["$absent"] = absent
-    if not is_first and not arguments and not chat.is_whole and says_nothing(call):
-        # A form that is filled in later, or never.
-        if not chat.w.has_call(index, number):
-            return None
+    if not arguments and not chat.is_whole and says_nothing(call) and not chat.w.has_call(index, number):
+        return None  # a form that is filled in later, or never
     if not isinstance(number, (int, str)):
         is_named = name and not id_ and not arguments and not is_alone
         number = _number_by_place(chat, index, place, is_named=bool(is_named))

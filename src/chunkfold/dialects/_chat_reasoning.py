@@ -25,16 +25,16 @@ _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 
 
-def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
     Seen as an object too; its text is in it.
     """
-    if chat.reasoning_done is frame or _details_have_text(delta.get("reasoning_details")):
+    if chat.reasoning_done is delta or _details_have_text(delta.get("reasoning_details")):
         return
-    if _blocks_have_text(delta.get("thinking_blocks")):
+    if _any_has(delta.get("thinking_blocks"), "thinking"):
         return
-    chat.reasoning_done = frame
+    chat.reasoning_done = delta
     extra: dict[str, Any] = {}
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
@@ -62,8 +62,6 @@ def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: 
 
 def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
     """Copilot's `reasoning_opaque`: the reasoning once more, which nobody else can read and it wants back."""
-    if not isinstance(value, str):
-        return
     w = chat.w
     slot = w.current(index, "reasoning")
     kept = {"encrypted": value, "reasoning_opaque": value}
@@ -87,8 +85,7 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
             _detail(chat, index, without, "reasoning_details")
         elif not is_text or plain is None:
             _detail(chat, index, detail, "reasoning_details")
-        elif plain not in chat.signed:
-            chat.signed.add(plain)
+        else:
             names = [*(_said(message) or FIELDS[:1]), "reasoning_details"]
             rest = {name: value for name, value in detail.items() if name in ("type", "index") or name not in _DETAIL}
             w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
@@ -103,9 +100,8 @@ def _key(detail: dict[str, Any]) -> tuple[Any, ...]:
 
 def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
     w = chat.w
-    kind = word(detail.get("type"), default="reasoning.text")
     key = _key(detail)
-    slot = w.slot(index, key)
+    kind, slot = key[1], w.slot(index, key)
     id_, known = detail.get("id"), slot.extra.get("id") if slot is not None and slot.extra else None
     if detail.get("data") and id_ and known and id_ != known:
         # OpenRouter numbers every detail 0 in a stream; encrypted ones of several calls have ids of their own.
@@ -129,7 +125,7 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         before = w.current(index, "reasoning")
         slot = w.start(index, "reasoning", key=key, extra=start)
         slot.extra = {**rest, "$field": names}
-        if before is not None and before is not slot:
+        if before is not None:
             w.stop(before)
     else:
         if text and isinstance(names, list) and (slot.extra or {}).get("$field") == "reasoning_details":
@@ -155,9 +151,7 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
             redacted = {"redacted": True, "encrypted": block.get("data")}
             w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
             continue
-        if chat.is_whole:
-            w.start(index, "reasoning", extra={**rest, "$field": names})
-        w.append(index, "reasoning", block.get("thinking"), extra={**rest, "$field": names})
+        chat.item(index, "reasoning", block.get("thinking"), {**rest, "$field": names})
         if block.get("signature"):
             w.stop(_sign(chat, index, block["signature"]))
 
@@ -183,11 +177,10 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
             text = piece.get("text")
         elif isinstance(inner, list):
             extra = {**extra, name or "": [None]}
-        chat.open_item(index, "reasoning", extra)
-        w.append(index, "reasoning", text, extra=extra)
+        chat.item(index, "reasoning", text, extra)
         if isinstance(piece, dict) and piece.get("signature"):
             _sign(chat, index, piece["signature"])
-        extra = {"$form": "inner", "$field": name} if chat.is_whole else extra
+        extra = {"$form": "inner", "$field": name}
     if item.get("signature"):
         _sign(chat, index, item["signature"])
 
@@ -204,10 +197,8 @@ def _said(delta: dict[str, Any]) -> list[str]:
 
 
 def _details_have_text(details: Any) -> bool:
-    return isinstance(details, list) and any(
-        isinstance(detail, dict) and (detail.get("text") or detail.get("summary")) for detail in details
-    )
+    return _any_has(details, "text", "summary")
 
 
-def _blocks_have_text(blocks: Any) -> bool:
-    return isinstance(blocks, list) and any(isinstance(block, dict) and block.get("thinking") for block in blocks)
+def _any_has(items: Any, *names: str) -> bool:
+    return isinstance(items, list) and any(isinstance(item, dict) and any(map(item.get, names)) for item in items)

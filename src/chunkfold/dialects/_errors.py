@@ -29,23 +29,16 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     Type and code come from the fields of those names; Gemini's `status` word and *type_* (AWS's exception name) are
     types where there is none.
     """
+    raw = error if raw is None else raw
     if not isinstance(error, dict):
-        message = error if isinstance(error, str) or error is None else _json.encode(error)
-        number = status if status is not None else status_named(type_ or "")
-        return StreamError(
-            type=type_,
-            message=message,
-            status=number,
-            retryable=is_retryable((type_,), number, message),
-            raw=raw or error,
-        )
-    raw, error = error if raw is None else raw, _innermost(error)
-    status_word = _text(error.get("status"))
-    if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
-        status_word = None
-    types = [_text(error.get("type")), _shape(error.get("__type"))]
+        error = {"message": error if isinstance(error, str) or error is None else _json.encode(error)}
+    error = _innermost(error)
+    status_word = _text(error.get("status")) or ""
+    if status_word.isdecimal() or _is_failure(status_word):
+        status_word = ""
+    types = [_text(error.get("type")), status_word, _shape(error.get("__type"))]
     types += [_text(error.get(key)) for key in ("errorType", "error_type")]
-    kind = types[0] or status_word or next(filter(None, types), None) or type_
+    kind = next(filter(None, types), type_)
     code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
@@ -67,15 +60,9 @@ def _shape(name: Any) -> str | None:
     return _text(name.rpartition("#")[2]) if isinstance(name, str) else None
 
 
-# How often an error is looked for in another.
-_WRAPPED = 4
-
-
 def _innermost(error: dict[str, Any]) -> dict[str, Any]:
     """The error that has a sentence to say: gateways put that of the server behind them into one that has none."""
-    for _ in range(_WRAPPED):
-        if _message_of(error) is not None:
-            break
+    while _message_of(error) is None:
         inner = error.get("error") or error.get("errors") or error.get("data")
         if isinstance(inner, list) and inner:
             inner = inner[0]
@@ -257,20 +244,15 @@ _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
 _BESIDE = (*_STATUSES, *_DELAYS)
 
 
+# Where the sentence of an error stands.
+_SENTENCES = (
+    "message", "msg", "error_message", "error_msg", "errorMessage", "detail", "reason", "Message", "originalMessage",
+    "title", "description",
+)  # fmt: skip
+
+
 def _message_of(error: Mapping[str, Any]) -> str | None:
-    for key in (
-        "message",
-        "msg",
-        "error_message",
-        "error_msg",
-        "errorMessage",
-        "detail",
-        "reason",
-        "Message",
-        "originalMessage",
-        "title",
-        "description",
-    ):
+    for key in _SENTENCES:
         value = error.get(key)
         if isinstance(value, str) and value:
             return value

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
-__all__ = ["base64_bytes", "base64_form", "base64_text", "media_kind"]
+__all__ = ["base64_bytes", "base64_form", "base64_text", "media_kind", "usual_base64_bytes"]
 
 _STANDARD = str.maketrans("-_", "+/")
 
@@ -27,9 +26,14 @@ def base64_bytes(text: Any) -> bytes | None:
     if not isinstance(text, str):
         return None
     text = text.translate(_STANDARD).rstrip("=\r\n ")
+    return usual_base64_bytes(text + "=" * (-len(text) % 4))
+
+
+def usual_base64_bytes(text: Any) -> bytes | None:
+    """The bytes that base64 *text* in its usual form stands for; `None` if it is none."""
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        return base64.b64decode(text, validate=True)
+    except (ValueError, TypeError):
         return None
 
 

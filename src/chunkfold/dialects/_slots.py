@@ -4,6 +4,7 @@ The parts of a response in the making: what is known of each, and the ways to fi
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json
@@ -70,7 +71,7 @@ class Choice:
     """The slots of one choice, and the ways to find one."""
 
     __slots__ = (
-        "any_id", "by_id", "by_key", "by_kind", "by_number", "current", "finish", "front", "last_call", "last_other",
+        "by_id", "by_key", "by_kind", "by_number", "current", "finish", "front", "last_call", "last_other",
         "slots", "split", "wholes",
     )  # fmt: skip
 
@@ -85,7 +86,6 @@ class Choice:
         self.last_other: Slot | None = None
         # The part that unnumbered content of its kind continues.
         self.current: Slot | None = None
-        self.any_id = False
         self.wholes: dict[str, str] = {}
         # Slots whose text is split, and the last of those without a key.
         self.split: list[Slot] = []
@@ -101,15 +101,9 @@ class Choice:
 
     def change_kind(self, slot: Slot, kind: Kind) -> None:
         """What a slot holds has turned out to be something else."""
-        before = self.by_kind[slot.kind]
-        if before[-1] is slot:
-            del before[-1]
-        else:
-            before.remove(slot)
+        self.by_kind[slot.kind].remove(slot)
         slot.kind = kind
-        slots = self.by_kind.setdefault(kind, [])
-        slots.append(slot)
-        slots.sort(key=_place)
+        insort(self.by_kind.setdefault(kind, []), slot, key=_place)
 
     def is_cut(self, done: bool) -> bool:
         """True if the model was stopped amid what it wrote: by the reason, or, without one, if it was not *done*."""

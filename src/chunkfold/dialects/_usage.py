@@ -16,7 +16,7 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge"]
+__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "total", "two_counts"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +120,12 @@ def total(given: int | None, *parts: int | None) -> int | None:
 def _adds_up(whole: int | None, *parts: int | None) -> bool:
     """True if *whole* is the sum of *parts*, all of which are known."""
     return whole is not None and None not in parts and whole == total(None, *parts)
+
+
+def two_counts(prompt: str, output: str, raw: dict[str, Any]) -> Usage:
+    """The usage of servers that tell no more than the counts of those two names."""
+    read, written = count(raw, prompt), count(raw, output)
+    return Usage(input_tokens=read, output_tokens=written, total_tokens=total(None, read, written), raw=raw)
 
 
 def chat_usage(raw: dict[str, Any]) -> Usage:

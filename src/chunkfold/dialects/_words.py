@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from chunkfold import _json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chunkfold.response import FinishReason
 
 __all__ = [
-    "choice_index", "counted", "finish_reason", "is_blank", "is_empty", "is_ping", "is_real", "said_in", "says_nothing",
-    "telling", "whole_number", "word",
+    "are_objects_once", "choice_index", "counted", "finish_reason", "is_blank", "is_empty", "is_ping", "is_real",
+    "said_in", "says_nothing", "telling", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -62,6 +64,13 @@ def is_blank(value: Any) -> bool:
 def is_empty(value: Any) -> bool:
     """True for what `is_blank` is true for, and for `{}`: where an object without a field says nothing either."""
     return value is None or value in ("", [], {})
+
+
+def are_objects_once(value: Any) -> bool:
+    """True for a list of objects of which each is there once, as annotations are kept."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return False
+    return len(set(map(_json.identity, value))) == len(value)
 
 
 def said_in(holder: Mapping[str, Any]) -> list[str]:

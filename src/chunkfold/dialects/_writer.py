@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold.dialects import _calls, _halves, _think, _usage, _whole_texts
-from chunkfold.dialects._arguments import ObjectScanner, json_text
+from chunkfold.dialects._arguments import ObjectScanner
 from chunkfold.dialects._native_fields import NativeFields
 from chunkfold.dialects._slots import CALLS, Slot, Table, hashable
 from chunkfold.dialects._words import finish_reason, is_real
@@ -333,7 +333,7 @@ class Writer:
             kind: Kind = "server_tool_call" if server_side else "tool_call"
             slot = self.start(choice, kind, id=id, name=name, tool_type=tool_type, number=number, extra=extra)
             slot.extra = extra
-            if id is None and not state.any_id:
+            if id is None and not state.by_id:
                 slot.scanner = ObjectScanner()
         else:
             # A fragment that adds nothing interrupts nothing: some servers send blank ones beside every text.
@@ -404,7 +404,6 @@ class Writer:
             if number is not None:
                 state.by_number[hashable(number)] = slot
             if slot.id is not None:
-                state.any_id = True
                 state.by_id[slot.id] = slot
         state.current = slot
         if not lazy:
@@ -450,14 +449,12 @@ class Writer:
         return self.table.choice(choice).last_call
 
     def delta(self, slot: Slot, text: Any) -> None:
-        """More text of a part. Nothing is nothing; arguments that came as an object are their JSON text."""
+        """More text of a part. Nothing is nothing."""
         if not text:
             return
         if not isinstance(text, str):
-            if slot.kind not in CALLS:
-                self.unknown("delta", text)
-                return
-            text = json_text(text)
+            self.unknown("delta", text)
+            return
         if self._cumulative:
             text = _whole_texts.grown(self, slot, text)
         self.write(slot, text)

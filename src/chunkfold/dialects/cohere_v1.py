@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import error_body, read_error
-from chunkfold.dialects._words import is_blank, word
+from chunkfold.dialects._words import are_objects_once, is_blank, word
 from chunkfold.dialects.cohere_v2 import cohere_usage
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ class CohereV1(Dialect):
         given = payload.get("citations")
         citations = [citation for _, citation in self.w.objects("citations", given)]
         self.w.annotations(0, self.w.current(0, "text"), citations)
-        if "citations" in payload and (given != citations or any(citations.count(item) > 1 for item in citations)):
-            self.w.extra(("citations",), given)  # not as annotations are kept: objects, each once
+        if "citations" in payload and not are_objects_once(given):
+            self.w.extra(("citations",), given)
 
     def _stream_end(self, payload: dict[str, Any], frame: Frame) -> None:
         for _, response in self.w.objects("response", payload.get("response")):

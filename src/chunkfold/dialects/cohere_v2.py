@@ -16,7 +16,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._errors import error_body
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_real, word
+from chunkfold.dialects._words import are_objects_once, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ class CohereV2(Dialect):
     def _block(self, index: int, block: dict[str, Any]) -> None:
         w = self.w
         self._index = index
-        kind = block.get("type") or ""
-        opened = _KINDS.get(kind) if isinstance(kind, str) else None
+        kind = block.get("type")
+        opened = _KINDS.get(word(kind))
         if kind and opened is None:
             self._end_plan()
             w.start(0, "unknown", key=("content", index), name=f"content.{word(kind, default='item')}", extra=block)
@@ -179,16 +179,15 @@ class CohereV2(Dialect):
         if self._is_whole:
             rest["$absent"] = [key for key in ("type", *_NAMES.values()) if key not in block]
         slot = self._part(index, opened, rest) if opened else None
-        is_new = slot is not None and bool(rest) and slot.extra is rest
         for key, part in _KINDS.items():
             if block.get(key):
                 slot = self._part(index, part, rest)
                 w.delta(slot, block[key])
         said = {key: value for key, value in rest.items() if value is not None and key != "$absent"}
-        if slot is not None:
-            w.update(slot, extra=said if not is_new else None)
-        elif said or self._is_whole:
+        if slot is None and (said or self._is_whole):
             w.unknown("content", block)
+        elif slot is not None and slot.extra is not rest:
+            w.update(slot, extra=said)
 
     def _part(self, index: int, kind: Kind, extra: dict[str, Any]) -> Slot:
         """The open block of that index. Text in a block that was opened for thinking is a block of its own."""
@@ -244,16 +243,14 @@ class CohereV2(Dialect):
             rest["$absent"] += [key for key in ("arguments",) if key not in function]
         if function.get("arguments") is not None and not isinstance(function["arguments"], str):
             rest["$form"] = "object"
-        kind = call.get("type")
         self._calls[number] = self.w.call(
             0,
             number=number,
             id=call.get("id"),
             name=function.get("name"),
-            arguments=text_within(
-                function.get("arguments") or None, frame.data
-            ),  # an object with nothing in it is a start
-            tool_type=kind if isinstance(kind, str) and kind else "function",
+            # An object with nothing in it is a start.
+            arguments=text_within(function.get("arguments") or None, frame.data),
+            tool_type=word(call.get("type"), default="function"),
             extra={**rest, "function": more} if more else rest,
         )
 
@@ -269,8 +266,8 @@ class CohereV2(Dialect):
         citations = message.get("citations")
         for _, citation in self.w.objects("citations", citations):
             self.w.annotations(0, self._cited(citation), [citation])
-        if self._is_whole and isinstance(citations, list) and not _is_set_of_objects(citations):
-            self.w.extra(("message", "citations"), citations)  # not as annotations are kept: objects, each once
+        if self._is_whole and isinstance(citations, list) and not are_objects_once(citations):
+            self.w.extra(("message", "citations"), citations)
 
     def _cited(self, citation: dict[str, Any]) -> Slot | None:
         """The part that is cited. Models of before 2026 leave `content_index` out: then it is the block at hand."""
@@ -290,10 +287,6 @@ class CohereV2(Dialect):
 
 def _is_whole(payload: Mapping[str, Any]) -> bool:
     return isinstance(payload.get("message"), dict) and "finish_reason" in payload and "choices" not in payload
-
-
-def _is_set_of_objects(items: list[Any]) -> bool:
-    return all(isinstance(item, dict) and items.count(item) == 1 for item in items)
 
 
 def _number(payload: dict[str, Any]) -> int | None:

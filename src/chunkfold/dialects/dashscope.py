@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._error_words import FINE
 from chunkfold.dialects._errors import error_in, read_error
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
-    from chunkfold.response import StreamError
 
-_TOP = frozenset({"output", "usage", "request_id"})
+_TOP = {"request_id": str, "output": dict, "usage": dict}
+_KNOWN = frozenset(_TOP)
 _ERROR = frozenset({"code", "message", "error"})
 _OUTPUT = frozenset({"text", "finish_reason", "choices"})
 _CHOICE = frozenset({"index", "finish_reason", "message"})
@@ -49,53 +49,42 @@ class DashScope(Dialect):
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         output = payload.get("output")
-        if not isinstance(output, dict) or not ("text" in output or isinstance(output.get("choices"), list)):
-            return NO
-        return CERTAIN if "request_id" in payload else LIKELY
+        is_own = isinstance(output, dict) and ("text" in output or isinstance(output.get("choices"), list))
+        return CERTAIN if is_own else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         # The last text of each part as sent, until it is known whether texts are whole or pieces.
         self._last: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
-        self._known = writer.cumulative_is_asked or not writer.cumulative
-        self._begun = False
+        self._known = writer.cumulative_is_asked
         # The payload is a body that was not streamed.
-        self._is_whole = False
+        self._is_whole: bool | None = None
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        error = self._error(payload, frame)
+        error, code = error_in(payload), payload.get("code")
+        if error is None and code and code not in FINE:
+            error = read_error(payload, raw=payload)  # SDKs put an empty code into every success
         if frame.event == "done":
             self.end_seen = True
         elif "output" not in payload and "usage" not in payload and error is None:
             self.strange(payload, frame, word(payload.get("type"), frame.event))
             return
-        id_, output, usage = payload.get("request_id"), payload.get("output"), payload.get("usage")
-        w.message(id=id_)
-        if not self._begun:
-            self._begun = True
-            self._is_whole = isinstance(output, dict) and _is_over(output)
-        for key, value, is_read in (
-            ("request_id", id_, isinstance(id_, str)),
-            ("output", output, isinstance(output, dict)),
-            ("usage", usage, isinstance(usage, dict)),
-        ):
-            if key in payload and not (value and is_read):
+        w.message(id=payload.get("request_id"))
+        for key, kind in _TOP.items():
+            value = payload.get(key)
+            if key in payload and not (value and isinstance(value, kind)):
                 w.extra((key,), value)
+        output = payload.get("output")
         if isinstance(output, dict):
+            if self._is_whole is None:
+                self._is_whole = _is_over(output)
             self._output(output, frame)
-        w.usage(usage, dashscope_usage)
-        w.extras(payload, _TOP if error is None else _TOP | _ERROR)
+        w.usage(payload.get("usage"), dashscope_usage)
+        w.extras(payload, _KNOWN if error is None else _KNOWN | _ERROR)
         if error is not None:
             w.error(error)
-
-    def _error(self, payload: dict[str, Any], frame: Frame) -> StreamError | None:
-        """What has a code: SDKs put an empty one into every success."""
-        code = payload.get("code")
-        if (code and code not in FINE) or frame.event == "error":
-            return error_in(payload) or read_error(payload, raw=payload)
-        return error_in(payload)
 
     def _output(self, output: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -104,9 +93,7 @@ class DashScope(Dialect):
         self._text(0, "text", text, ("output", "text"), {"$field": "text"})
         for place, choice in w.objects("choice", choices):
             self._choice(place, choice, frame)
-        w.finish(0, reason)
-        if reason is not None and (choices or not is_real(reason)):
-            w.extra(("output", "finish_reason"), reason)
+        w.finish_at(0, reason, "output", "finish_reason")
         w.extras(output, _OUTPUT, "output")
 
     def _choice(self, place: int, choice: dict[str, Any], frame: Frame) -> None:
@@ -127,9 +114,7 @@ class DashScope(Dialect):
                 FIELDS[key](self, index, value, frame)
             else:
                 w.extra((*path, "message", key), value)
-        w.finish(index, reason)
-        if reason is not None and not is_real(reason):
-            w.extra((*path, "finish_reason"), reason)
+        w.finish_at(index, reason, *path, "finish_reason")
         w.extras(choice, _CHOICE, *path)
 
     # The fields of a message
@@ -153,7 +138,6 @@ class DashScope(Dialect):
                 self.w.delta(self.w.start(index, "text", extra=_item(item)), item["text"])
         elif texts:
             self._text(index, "text", "".join([item["text"] for item in texts]), path, _item(texts[0]))
-            self.w.blanks({"content": []}, (), *path[:-1])
         for place, item in enumerate(value):
             if not isinstance(item, dict) or not isinstance(item.get("text"), str):
                 self.w.extra((*path, place), item)
@@ -166,7 +150,7 @@ class DashScope(Dialect):
         flat = flat_function(call)
         function = flat or call.get("function")
         function = function if isinstance(function, dict) else {}
-        id_, name, number, kind = call.get("id"), function.get("name"), call.get("index"), call.get("type")
+        id_, name, number = call.get("id"), function.get("name"), call.get("index")
         arguments = function.get("arguments")
         own = number if type(number) is int else place
         if not self._is_whole and says_nothing(call) and not self.w.has_call(index, own):
@@ -178,21 +162,20 @@ class DashScope(Dialect):
             for key, value in call.items()
             if key not in flat and (key not in _CALL or (is_first and value in _NOTHING))
         }
-        if flat and is_first:
+        if flat:
             extra["$flat"] = True
         inner = {
             key: value for key, value in function.items() if key not in _FUNCTION or (is_first and value in _NOTHING)
         }
-        if inner or (is_first and "function" in call and function is not call["function"]):
-            extra["function"] = inner or call["function"]
+        if inner:
+            extra["function"] = inner
         if number is not None and type(number) is not int:
             extra["index"] = number
         if arguments is not None and not isinstance(arguments, str):
             extra["$form"] = "object"
-        absent = [key for key in ("index",) if is_first and key not in call]
+        absent = ["index"] if is_first and "index" not in call else []
         if self._is_whole:
             absent += [key for key in ("type", "function") if key not in call]
-            absent += [key for key in ("arguments",) if key not in function]
         if absent:
             extra["$absent"] = absent
         slot = self.w.call(
@@ -200,7 +183,7 @@ class DashScope(Dialect):
             number=own,
             id=id_,
             name=name,
-            tool_type=kind if isinstance(kind, str) and kind else "function",
+            tool_type=word(call.get("type"), default="function"),
             extra=extra,
         )
         if not self._is_whole:

@@ -11,17 +11,15 @@ Manual: docs/dialects/ollama.md. Reference: docs.ollama.com, "API Reference" and
 
 from __future__ import annotations
 
-import base64
-import binascii
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._flat_calls import arguments_key, flat_function
-from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_blank, is_real, says_nothing
-from chunkfold.response import Usage
+from chunkfold.dialects._media import usual_base64_bytes
+from chunkfold.dialects._usage import two_counts
+from chunkfold.dialects._words import is_blank, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,8 +28,10 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
-# The tokens are counted beside the message, not in an object of their own.
+# The tokens are counted beside the message, not in an object of their own. A count of 0 is left out, so that of a
+# prompt that was cached.
 _COUNTS = ("prompt_eval_count", "eval_count")
+_usage = partial(two_counts, *_COUNTS)
 _TEXTS = ("thinking", "content", "response", "tool_calls", "images", "image")
 _TOP = frozenset({"model", "created_at", "message", "done", "done_reason", "logprobs", "error", *_COUNTS, *_TEXTS})
 _MESSAGE = frozenset({"role", *_TEXTS})
@@ -51,10 +51,9 @@ class Ollama(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         if not isinstance(payload.get("done"), bool):
             return NO
-        holds_text = isinstance(payload.get("message"), dict) or isinstance(payload.get("response"), str)
-        if not isinstance(payload.get("model"), str):
-            return LIKELY if holds_text else NO
-        return CERTAIN if holds_text else LIKELY
+        if isinstance(payload.get("message"), dict) or isinstance(payload.get("response"), str):
+            return CERTAIN
+        return LIKELY if isinstance(payload.get("model"), str) else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
@@ -64,11 +63,10 @@ class Ollama(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        error = error_in(payload)
         if "done" not in payload and "response" not in payload and not isinstance(payload.get("message"), dict):
             self.strange(payload, frame, "status" if "status" in payload else "payload")
             return
-        if not isinstance(payload.get("message"), dict) and self.is_error(payload, frame, "done", "response"):
+        if self.is_error(payload, frame, "done", "response"):
             return
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:
@@ -80,8 +78,7 @@ class Ollama(Dialect):
             self._done(payload)
         elif not isinstance(done, bool) and "done" in payload:
             w.extra(("done",), done)
-        if error is not None:
-            w.error(error)
+        self.tell_error(payload)
 
     def _begin(self, payload: dict[str, Any]) -> None:
         """What only the first object tells: whether it is all, and facts that are none."""
@@ -102,10 +99,7 @@ class Ollama(Dialect):
         w = self.w
         self.end_seen = True
         w.extra(("done",), True)
-        reason = payload.get("done_reason")
-        w.finish(0, reason)
-        if reason is not None and not is_real(reason):
-            w.extra(("done_reason",), reason)
+        w.finish_at(0, payload.get("done_reason"), "done_reason")
         if payload.get("created_at") != self._created:
             w.extra(("created_at",), payload.get("created_at"))
 
@@ -126,7 +120,7 @@ class Ollama(Dialect):
         for key, handle in FIELDS.items():
             if holder.get(key):
                 handle(self, holder[key], frame, *path, key)
-        if not path or not all(holder.values()):
+        if not all(holder.values()):
             w.blanks(holder, (), *path)
         w.extras(holder, known, *path)
 
@@ -155,7 +149,7 @@ class Ollama(Dialect):
         function = given if isinstance(given, dict) else {}
         key = arguments_key(function)
         id_, name, index = call.get("id"), function.get("name"), function.get("index")
-        kind, arguments = call.get("type"), function.get(key)
+        arguments = function.get(key)
         facts = {
             "id": isinstance(id_, str) and id_,
             "name": isinstance(name, str) and name,
@@ -181,8 +175,8 @@ class Ollama(Dialect):
             "tool_call",
             id=id_,
             name=name,
-            tool_type=kind if isinstance(kind, str) else "function",
-            number=index if type(index) is int else None,
+            tool_type=word(call.get("type"), default="function"),
+            number=index,
             extra={**rest, **notes, **_at(path)},
         )
         w.delta(slot, json_text(arguments, frame.data, *path, place, *(() if flat else ("function",)), key))
@@ -192,9 +186,8 @@ class Ollama(Dialect):
         """Pictures in base64, each whole, without a media type."""
         w = self.w
         for image in value if isinstance(value, list) else [value]:
-            try:
-                data = base64.b64decode(image, validate=True)
-            except (binascii.Error, ValueError, TypeError):
+            data = usual_base64_bytes(image)
+            if data is None:
                 w.diagnose("bad_base64", "a picture is not base64; it is kept as an unknown part", 0)
                 w.unknown("images", image)
                 continue
@@ -206,12 +199,6 @@ class Ollama(Dialect):
 def _at(path: tuple[str, ...]) -> dict[str, Any]:
     """Where a part stands, unless it is the usual place."""
     return {} if path in _USUAL else {"$field": ".".join(path)}
-
-
-def _usage(raw: dict[str, Any]) -> Usage:
-    """Ollama leaves out a count of 0, so that of a prompt that was cached."""
-    prompt, output = count(raw, "prompt_eval_count"), count(raw, "eval_count")
-    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
 
 
 FIELDS: dict[str, Callable[..., None]] = {

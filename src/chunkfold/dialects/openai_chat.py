@@ -10,14 +10,13 @@ Manual: docs/dialects/openai-chat.md. Reference: platform.openai.com/docs/api-re
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import SAYING, error_in, read_error
-from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
+from chunkfold.dialects._media import usual_base64_bytes
+from chunkfold.dialects._words import are_objects_once, choice_index, is_real, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,16 +49,16 @@ _CHOICE_NESTED = frozenset({"delta", "message"})
 
 # A field that only one vendor sends tells who serves the stream.
 _VENDORS = {
-    "x_groq": "groq",
-    "prompt_filter_results": "azure",
-    "time_info": "cerebras",
-    "perf_metrics": "fireworks",
-    "sla_metrics": "novita",
-    "copilot_usage": "github-copilot",
-    "search_results": "perplexity",
     "base_resp": "minimax",
-    "timings": "llamacpp",
+    "copilot_usage": "github-copilot",
     "generationId": "vercel-gateway",
+    "perf_metrics": "fireworks",
+    "prompt_filter_results": "azure",
+    "search_results": "perplexity",
+    "sla_metrics": "novita",
+    "time_info": "cerebras",
+    "timings": "llamacpp",
+    "x_groq": "groq",
 }
 _TELLING = frozenset({*_VENDORS, "provider"})
 # Fields that may tell an error, or hold what is elsewhere a field of the payload.
@@ -90,23 +89,20 @@ class OpenAIChat(Dialect):
         if not isinstance(choices, list):
             return NO
         if not choices:
-            # Azure's first chunk and every usage chunk: no choices, and often no `object`.
-            return LIKELY if kind in (None, "") else NO
+            return LIKELY  # Azure's first chunk and every usage chunk: no choices, and often no `object`
         first = choices[0]
         if not isinstance(first, dict):
             return NO
         if "delta" in first:
             return CERTAIN if kind in (None, "") and "model_id" not in payload else LIKELY
-        if isinstance(first.get("message"), dict):
-            return LIKELY if "output" not in payload else NO
         # Nothing but why it ended, which Gemini's endpoint says so.
-        return LIKELY if is_real(first.get("finish_reason")) and "text" not in first and not kind else NO
+        is_over = is_real(first.get("finish_reason")) and "text" not in first
+        return LIKELY if is_over or isinstance(first.get("message"), dict) else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        self._usage_seen = False
-        # The frame whose reasoning has been taken, since two fields may hold the same.
-        self.reasoning_done: Frame | None = None
+        # The delta whose reasoning has been taken, since two fields may hold the same.
+        self.reasoning_done: dict[str, Any] | None = None
         # Details of the reasoning that have a signature.
         self.signed: set[Slot | None] = set()
         # Calls that were opened in one list without an index, by the choice.
@@ -129,7 +125,7 @@ class OpenAIChat(Dialect):
             self._usual_chunk(payload, frame)
             return
         self._chunk(payload, frame)
-        if self._begun and self._says_nothing_else(payload):
+        if self._says_nothing_else(payload):
             self._usual = keys
 
     def close(self) -> None:
@@ -137,9 +133,8 @@ class OpenAIChat(Dialect):
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
-        if "choices" not in payload or not _ODD.isdisjoint(payload) or self.is_whole or not self.w.has_met(payload):
-            return False
-        return _TELLING.isdisjoint(payload) or self.w.knows("vendor")
+        is_met = "choices" in payload and not self.is_whole and self.w.has_met(payload)
+        return is_met and _ODD.isdisjoint(payload) and (_TELLING.isdisjoint(payload) or self.w.knows("vendor"))
 
     def _usual_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -147,7 +142,6 @@ class OpenAIChat(Dialect):
         self._choices(payload["choices"], frame)
         usage = payload.get("usage")
         if usage:
-            self._usage_seen = True
             w.usage(usage)
         self._keep_beside(payload)
 
@@ -156,14 +150,15 @@ class OpenAIChat(Dialect):
         choices = payload.get("choices")
         if isinstance(choices, dict):
             choices = [choices]
-        groq = payload.get("x_groq") if "x_groq" in payload else None
+        groq = payload.get("x_groq")
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
-        if error is None and not choices and not _names_itself(payload):
-            if self.is_error(payload, frame, "choices", "usage"):
-                return
+        names_itself = _names_itself(payload)
+        if error is None and not names_itself and self.is_error(payload, frame, "choices", "usage"):
+            return
         if not isinstance(choices, list):
-            if error is None and not self._is_known_without_choices(payload):
+            # A usage object, or a chunk whose choices are null. What is else without choices is no chunk.
+            if error is None and not (names_itself or payload.get("usage") or "choices" in payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
                 return
             choices = []
@@ -175,23 +170,20 @@ class OpenAIChat(Dialect):
         if not self._begun:
             self._begin(payload, choices)
         self._choices(choices, frame)
-        w.usage(payload.get("usage") or (None if self._usage_seen else groq.get("usage")))
-        self._usage_seen = self._usage_seen or bool(payload.get("usage"))
+        w.usage(payload.get("usage") or groq.get("usage"))
         if None in payload.values():
             w.blanks(payload, _NESTED)
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
         self._keep_beside(payload)
+        # A whole body has the hits of its caches in Groq's further usage; that of a stream is the payload's own.
+        own = payload.get("usage")
+        is_other = own and (self.is_whole or groq.get("usage") != own)
         for key, value in groq.items():
-            if not value or key not in ("usage", "error") or (key == "usage" and self._is_other_usage(value, payload)):
+            if not value or key not in ("usage", "error") or (key == "usage" and is_other):
                 w.extra(("x_groq", key), value)
         if error is not None:
             w.error(error)
-
-    def _is_other_usage(self, usage: Any, payload: dict[str, Any]) -> bool:
-        """True unless Groq's further usage is that of the payload: a whole body has the hits of its caches there."""
-        own = payload.get("usage")
-        return bool(own) and (self.is_whole or usage != own)
 
     def _choices(self, choices: list[Any], frame: Frame) -> None:
         for place, choice in enumerate(choices):
@@ -220,9 +212,8 @@ class OpenAIChat(Dialect):
             return
         self.is_whole = True
         w.whole()
-        for key in ("object", "obfuscation", "p"):
-            if key in payload:
-                w.extra((key,), payload[key])
+        if "object" in payload:
+            w.extra(("object",), payload["object"])
 
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:
@@ -234,15 +225,10 @@ class OpenAIChat(Dialect):
     def catch_up(self, totals: dict[str, Any]) -> None:
         self.w.usage(totals)
 
-    def _is_known_without_choices(self, payload: dict[str, Any]) -> bool:
-        """A usage object, or a chunk whose choices are null. What is else without choices is no chunk."""
-        return _names_itself(payload) or bool(payload.get("usage")) or "choices" in payload
-
     @staticmethod
     def _vendor(payload: dict[str, Any]) -> str | None:
         """Who serves the stream, by a field that only they send."""
-        telling = [key for key in payload if key in _VENDORS]
-        vendor = next((_VENDORS[key] for key in sorted(telling) if payload.get(key)), None)
+        vendor = next((vendor for key, vendor in _VENDORS.items() if payload.get(key)), None)
         if vendor is None and "provider" in payload and _has_native_reason(payload.get("choices")):
             vendor = "openrouter"
         return vendor
@@ -261,10 +247,10 @@ class OpenAIChat(Dialect):
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
-        elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
+        elif isinstance(message, dict):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
-        elif choice.get("text") and not (isinstance(delta, dict) and _says_something(delta)):
+        elif choice.get("text"):
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])
         elif isinstance(delta, dict):
@@ -306,8 +292,7 @@ class OpenAIChat(Dialect):
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
         w = self.w
-        has = {kind for kind in _KINDS if w.current(index, kind) is not None}
-        if not has:
+        if all(w.current(index, kind) is None for kind in _KINDS):
             self._message(index, message, frame)
             return
         w.message(role=message.get("role"))
@@ -319,14 +304,12 @@ class OpenAIChat(Dialect):
         w.restate(index, "refusal", message.get("refusal"))
         _chat_calls.restated(self, index, message.get("tool_calls"), frame)
         for key, kind in _RESTATED:
-            if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
+            if message.get(key) and w.current(index, kind) is None:
                 _FIELDS[key](self, index, message[key], message, frame)
         for key in ("annotations", "citations", "executed_tools"):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
-        for key, value in message.items():
-            if key not in _MESSAGE or key == "thinking_blocks":
-                w.extra(("choices", index, "message", key), value)
+        w.extras(message, _MESSAGE - {"thinking_blocks"}, "choices", index, "message")
 
     # The fields of a delta
 
@@ -336,22 +319,21 @@ class OpenAIChat(Dialect):
             return
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
-                self.open_item(index, "text", {"$form": "string"})
-                self.w.append(index, "text", item, extra={"$form": "string"})
+                self.item(index, "text", item, {"$form": "string"})
             elif isinstance(item, dict):
                 _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
             elif item is not None:
                 self.w.unknown("content.item", item)
 
-    def open_item(self, index: int, kind: Kind, extra: dict[str, Any]) -> None:
+    def item(self, index: int, kind: Kind, text: Any, extra: dict[str, Any]) -> None:
         """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
         if self.is_whole:
             self.w.start(index, kind, extra=extra)
+        self.w.append(index, kind, text, extra=extra)
 
     def _text_item(self, index: int, item: dict[str, Any]) -> None:
         extra = {**{key: value for key, value in item.items() if key != "text"}, "$form": "item"}
-        self.open_item(index, "text", extra)
-        self.w.append(index, "text", item.get("text"), extra=extra)
+        self.item(index, "text", item.get("text"), extra)
 
     def _reference_item(self, index: int, item: dict[str, Any]) -> None:
         w = self.w
@@ -371,10 +353,9 @@ class OpenAIChat(Dialect):
             rest["$field"] = "image_url"
         if in_content:
             rest["$form"] = "item"
-        slot = self.w.start(index, "image", extra={**rest, **_location(url)})
-        data = _inline_data(url)
-        if data is not None:
-            self.w.data(slot, data)
+        where, data = _located(url)
+        slot = self.w.start(index, "image", extra={**rest, **where})
+        self.w.data(slot, data)
         self.w.stop(slot)
 
     def _unknown_item(self, index: int, item: dict[str, Any]) -> None:
@@ -413,12 +394,12 @@ class OpenAIChat(Dialect):
             blank = {key: item for key, item in value.items() if item in (None, "")}
             slot = w.start(index, "audio", key="audio", id=value.get("id"), extra=blank)
         w.delta(slot, value.get("transcript"))
-        if value.get("data"):
-            try:
-                w.data(slot, base64.b64decode(value["data"], validate=True))
-            except (binascii.Error, ValueError, TypeError):
-                w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
-                w.unknown("audio", value)
+        data = usual_base64_bytes(value.get("data") or "")
+        if data is None:
+            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
+            w.unknown("audio", value)
+        else:
+            w.data(slot, data)
         w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
 
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -430,10 +411,8 @@ class OpenAIChat(Dialect):
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
     def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        items = value if isinstance(value, list) else [value]
-        self.w.annotations(index, None, items)
-        if items is not value or any(not isinstance(item, dict) or items.count(item) > 1 for item in items):
-            # Not as annotations are kept: objects, each once.
+        self.w.annotations(index, None, value if isinstance(value, list) else [value])
+        if not are_objects_once(value):
             self.w.extra(("choices", index, "message", "annotations"), value)
 
     def _citations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
@@ -503,26 +482,15 @@ def _says_something(delta: dict[str, Any]) -> bool:
     return any(map(delta.get, delta.keys() - _ROLE))
 
 
-def _location(url: Any) -> dict[str, Any]:
-    """Where a picture is: its media type if it stands in the URL itself, else the URL."""
+def _located(url: Any) -> tuple[dict[str, Any], bytes]:
+    """Where a picture is, and its bytes if it stands in the URL itself: then its media type stands for the URL."""
     if not isinstance(url, str):
-        return {}
-    if url.startswith("data:"):
-        head = url[5:].partition(",")[0].partition(";")[0]
-        return {"media_type": head} if head and _inline_data(url) is not None else {"url": url}
-    return {"url": url}
-
-
-def _inline_data(url: Any) -> bytes | None:
-    if not isinstance(url, str) or not url.startswith("data:"):
-        return None
+        return {}, b""
     head, _, body = url.partition(",")
-    if not head.endswith(";base64"):
-        return None
-    try:
-        return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        return None
+    is_inline = head.startswith("data:") and head.endswith(";base64")
+    data = usual_base64_bytes(body) if is_inline else None
+    media_type = head[5:].partition(";")[0]
+    return {"media_type": media_type} if data is not None and media_type else {"url": url}, data or b""
 
 
 _CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {

@@ -10,13 +10,13 @@ Manual: docs/dialects/openai-completions.md. Reference: platform.openai.com/docs
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,6 +34,7 @@ _NESTED = ("choices", "obfuscation")
 
 # llama.cpp's own endpoint: what becomes part of the message, and its counts, which are running totals.
 _COUNTS = ("tokens_evaluated", "tokens_predicted")
+_usage = partial(two_counts, *_COUNTS)
 _OWN = frozenset({"content", "tokens", "stop_type", "model", "error", "completion_probabilities", *_COUNTS})
 
 _FLAGS: dict[str, FinishReason] = {"stopped_limit": "length", "stopped_word": "stop", "stopped_eos": "stop"}
@@ -57,47 +58,40 @@ class OpenAICompletions(Dialect):
         first = choices[0] if isinstance(choices, list) and choices else None
         if payload.get("object") == "text_completion":
             return NO if _is_of_chat(first) else CERTAIN
-        own = isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool)
-        if own and "type" not in payload:
+        if isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool):
             return CERTAIN
-        if payload.get("object") or not isinstance(first, dict) or not isinstance(first.get("text"), str):
-            return NO
-        # A chunk of chat has a delta, and Bedrock's DeepSeek its reason under another name.
-        return LIKELY if first.keys().isdisjoint(("delta", "message")) and "finish_reason" in first else NO
+        # So has a choice of Bedrock's DeepSeek, with its reason under another name.
+        has_text = isinstance(first, dict) and isinstance(first.get("text"), str) and "finish_reason" in first
+        return LIKELY if has_text and not payload.get("object") else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        self._begun = False
         # The choices that came.
         self._indexed: set[int] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        w = self.w
-        error = error_in(payload)
-        shape = telling(payload, SHAPES)
-        if shape is not None and self.is_error(payload, frame, *SHAPES):
+        if self.is_error(payload, frame, *SHAPES):
             return
+        shape = telling(payload, SHAPES)
         if shape is not None:
             SHAPES[shape](self, payload)
-        elif error is None and not payload.get("usage"):
+        elif not payload.get("usage"):
             self.strange(payload, frame, word(payload.get("object"), payload.get("type")))
-        w.usage(payload.get("usage"))
-        if error is not None:
-            w.error(error)
+        self.w.usage(payload.get("usage"))
+        self.tell_error(payload)
 
     def _completion(self, payload: dict[str, Any]) -> None:
         w = self.w
         vendor = "llamacpp" if payload.get("timings") else None
         w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
+        is_first = not self._indexed
         for place, choice in w.objects("choice", payload.get("choices")):
             self._choice(choice, place)
         w.unsaid(payload, "id", "model", "created")
         w.extras(payload, _TOP)
-        if None in payload.values() or not self._begun:
-            w.blanks(payload, _NESTED)
-        if not self._begun and payload.get("object") != "text_completion":
-            w.extras({"object": payload["object"]} if "object" in payload else {"$absent": ["object"]}, frozenset())
-        self._begun = True
+        w.blanks(payload, _NESTED)
+        if is_first:
+            self._keep_unless("text_completion", payload, "object")
 
     def _choice(self, choice: dict[str, Any], place: int) -> None:
         w = self.w
@@ -117,46 +111,45 @@ class OpenAICompletions(Dialect):
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))
         w.extras(choice, _CHOICE, "choices", index)
-        if None in choice.values() or index not in self._indexed or choice.get("finish_reason") == "" or delta == {}:
-            w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
+        w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
         if index not in self._indexed:
             self._indexed.add(index)
-            if choice.get("index") is not index:
-                odd = {"index": choice["index"]} if "index" in choice else {"$absent": ["index"]}
-                w.extras(odd, frozenset(), "choices", index)
+            self._keep_unless(index, choice, "index", "choices", index)
+
+    def _keep_unless(self, usual: str | int, holder: dict[str, Any], key: str, *path: str | int) -> None:
+        """Keep a field for the native body, or that it is not there, unless it is as *usual*."""
+        if key not in holder:
+            self.w.extra((*path, "$absent"), [key])
+        elif holder[key] != usual:
+            self.w.extra((*path, key), holder[key])
 
     def _reasoning(self, index: int, choice: dict[str, Any]) -> None:
-        """Reasoning beside the text, counted once. What is no text is kept."""
-        said = [key for key in _REASONING if choice.get(key)]
-        for key in said:
-            if not isinstance(choice[key], str):
-                self.w.extra(("choices", index, key), choice[key])
-            elif key == said[0]:
-                self.w.append(index, "reasoning", choice[key], extra={"$field": key})
+        """Reasoning beside the text, counted once."""
+        key = next((key for key in _REASONING if choice.get(key)), None)
+        if key is not None:
+            self.w.append(index, "reasoning", choice[key], extra={"$field": key})
 
     def _logprobs(self, index: int, value: Any) -> None:
         """Parallel lists, one entry a token; llama.cpp sends chat's list of objects here too."""
-        w = self.w
+        w, path = self.w, ("choices", index, "logprobs")
         if not isinstance(value, dict):
-            w.extra(("choices", index, "logprobs"), value)
-            return
-        content = value.get("content")
-        if isinstance(content, list):
-            w.logprobs(index, content)
-            w.extra(("choices", index, "logprobs", "content"), [])
-            w.extras(value, frozenset({"content"}), "choices", index, "logprobs")
+            w.extra(path, value)
             return
         columns = {key: column for key, column in value.items() if isinstance(column, list)}
-        rows = range(max(map(len, columns.values()), default=0))
-        w.logprobs(
-            index,
-            [
-                {_COLUMNS.get(key, key): column[row] for key, column in columns.items() if row < len(column)}
-                for row in rows
-            ],
-        )
-        w.extras(value, frozenset(columns), "choices", index, "logprobs")
-        w.blanks(value, (), "choices", index, "logprobs")
+        if "content" in columns:
+            w.logprobs(index, columns["content"])
+            w.extra((*path, "content"), [])
+        else:
+            rows = range(max(map(len, columns.values()), default=0))
+            w.logprobs(
+                index,
+                [
+                    {_COLUMNS.get(key, key): column[row] for key, column in columns.items() if row < len(column)}
+                    for row in rows
+                ],
+            )
+        w.extras(value, frozenset(columns), *path)
+        w.blanks(value, (), *path)
 
     def _tokens(self, value: Any, *path: str | int) -> None:
         """The numbers of new tokens (vLLM, llama.cpp): each piece has its own."""
@@ -172,19 +165,17 @@ class OpenAICompletions(Dialect):
         probabilities = payload.get("completion_probabilities")
         w.logprobs(index, probabilities if isinstance(probabilities, list) else [])
         self._tokens(payload.get("tokens"), "tokens")
-        w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _own_usage)
+        w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _usage)
         if payload.get("stop"):
             said = payload.get("stop_type")
             # Builds of before 2025 have a flag for each reason, and no word.
             w.finish(index, said, None if said else next((_FLAGS[key] for key in _FLAGS if payload.get(key)), None))
             self.end_seen = True
         w.extras(payload, _OWN)
-        if payload.get("stop") or not self._begun:
-            w.blanks(payload, ("content",))
+        w.blanks(payload, ("content",))
         for key in ("tokens", "completion_probabilities"):
             if key in payload and not isinstance(payload[key], list):
                 w.extra((key,), payload[key])
-        self._begun = True
 
 
 def _is_of_chat(choice: Any) -> bool:
@@ -194,11 +185,6 @@ def _is_of_chat(choice: Any) -> bool:
 
 def _index(payload: dict[str, Any], place: int = 0) -> int:
     return choice_index(payload.get("index"), place, odd=0)
-
-
-def _own_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "tokens_evaluated"), count(raw, "tokens_predicted")
-    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
 
 
 # By the field that tells the shapes apart.

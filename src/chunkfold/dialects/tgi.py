@@ -10,14 +10,14 @@ Manual: docs/dialects/tgi.md. Reference: huggingface.co/docs/text-generation-inf
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_in
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import word
 from chunkfold.parts import TextPart
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 # What a payload of a stream has, where a whole body has lists among the details.
 _PIECES = ("index", "token", "top_tokens")
-_TOP = frozenset({*_PIECES, "generated_text", "details"})
-_ERROR = frozenset({"error", "error_type"})
+_TOP = frozenset({*_PIECES, "generated_text", "details", "error", "error_type"})
 _COUNTS = ("input_length", "generated_tokens")
+_usage = partial(two_counts, *_COUNTS)
 _DETAILS = frozenset({"finish_reason", "tokens", *_COUNTS})
 
 
@@ -49,7 +49,6 @@ class TGI(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._texts: list[str] = []
-        self._begun = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -58,25 +57,14 @@ class TGI(Dialect):
         if not known and error is None:
             self.strange(payload, frame, word(payload.get("type"), frame.event))
             return
-        w.message()
-        if not self._begun:
-            self._begin(payload)
+        if "token" not in payload and not self._texts and isinstance(payload.get("generated_text"), str):
+            w.whole()  # a body that was not streamed has its tokens among the details
         for key in known:
             FIELDS[key](self, payload[key], payload)
         w.blanks(payload, _PIECES)
         if error is not None:
             w.error(error)
-        w.extras(payload, _TOP if error is None else _TOP | _ERROR)
-
-    def _begin(self, payload: dict[str, Any]) -> None:
-        """A body that was not streamed has its tokens among the details."""
-        w = self.w
-        self._begun = True
-        if "token" not in payload and isinstance(payload.get("generated_text"), str):
-            w.whole()
-            for key in ("generated_text", *_PIECES):
-                if key in payload and (key != "generated_text" or not payload[key]):
-                    w.extra((key,), payload[key])
+        w.extras(payload, _TOP)
 
     def _token(self, token: Any, payload: dict[str, Any]) -> None:
         """A token: its text, unless it is special, and its log-probability with the likeliest others."""
@@ -88,8 +76,6 @@ class TGI(Dialect):
             self._texts.append(text)
             self.w.append(0, "text", text)
         others = payload.get("top_tokens")
-        if "top_tokens" in payload:
-            self.w.blanks({"top_tokens": others}, (), "details")
         self.w.logprobs(0, [{**token, "top_tokens": others} if others else token])
 
     def _generated_text(self, text: Any, payload: dict[str, Any]) -> None:
@@ -105,12 +91,7 @@ class TGI(Dialect):
             return
         if text:
             self.w.restate(0, "text", text)
-        else:
-            self._take_back_blank(so_far)
-
-    def _take_back_blank(self, so_far: str) -> None:
-        slot = self.w.current(0, "text")
-        if slot is not None and not so_far.strip():
+        elif not so_far.strip() and (slot := self.w.current(0, "text")) is not None:
             self.w.replace(slot, TextPart())
 
     def _details(self, details: Any, payload: dict[str, Any]) -> None:
@@ -129,11 +110,6 @@ class TGI(Dialect):
         w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
         w.finish_at(0, reason, "details", "finish_reason")
         w.extras(details, _DETAILS, "details")
-
-
-def _usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "input_length"), count(raw, "generated_tokens")
-    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
 
 
 FIELDS: dict[str, Callable[[TGI, Any, dict[str, Any]], None]] = {

@@ -10,14 +10,14 @@ Manual: docs/dialects/watsonx.md. Reference: cloud.ibm.com/apidocs/watsonx-ai, "
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO
 from chunkfold.dialects._errors import error_event, error_in, read_error
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import is_blank, is_real, telling
 from chunkfold.dialects.openai_chat import OpenAIChat
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _TOP = frozenset({"results", "error", "errors"})
 _COUNTS = ("input_token_count", "generated_token_count")
+_usage = partial(two_counts, *_COUNTS)
 _RESULT = frozenset({"generated_text", "stop_reason", "moderations", *_COUNTS})
 
 
@@ -63,7 +64,11 @@ class Watsonx(OpenAIChat):
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
             SHAPES[shape](self, payload, frame)
-            self.error_beside(payload)
+            error = error_in(payload)
+            if error is None and payload.get("errors"):
+                error = read_error({"message": payload["errors"], **payload}, raw=payload)
+            if error is not None:
+                self.w.error(error)
 
     def _facts(self, payload: dict[str, Any]) -> None:
         model = payload.get("model_id") or payload.get("model")
@@ -77,8 +82,6 @@ class Watsonx(OpenAIChat):
         if payload.get("object"):
             self.w.extra(("object",), "chat.completion")
         super().decode(payload, frame)
-        if payload.get("errors") and error_in(payload) is None:
-            self._errors(payload, frame)
 
     def _generation(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -88,11 +91,6 @@ class Watsonx(OpenAIChat):
             self._result(index, result, alone=len(results) == 1)
         w.blanks(payload, ())
         w.extras(payload, _TOP)
-        error = error_in(payload)
-        if error is not None:
-            w.error(error)
-        elif payload.get("errors"):
-            self._errors(payload, frame)
 
     def _result(self, index: int, result: dict[str, Any], *, alone: bool) -> None:
         w, path = self.w, ("results", index)
@@ -106,7 +104,7 @@ class Watsonx(OpenAIChat):
                 self._counts[key] = result.get(key)
             if not alone and result.get(key):
                 w.extra((*path, key), result[key])
-        w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _generation_usage)
+        w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _usage)
         self._moderations(index, result.get("moderations"))
         word = result.get("stop_reason")
         if is_real(word) and str(word).lower() != "not_finished":
@@ -142,15 +140,9 @@ class Watsonx(OpenAIChat):
         self.w.extras(payload, _TOP)
 
     def _errors(self, payload: dict[str, Any], frame: Frame) -> None:
-        if payload["errors"]:
-            self.w.error(error_in(payload) or read_error({"message": payload["errors"], **payload}, raw=payload))
-        else:
+        """Nothing but errors, which are told like those beside anything else, or a list of none."""
+        if not payload["errors"]:
             self.w.blanks(payload, ())
-
-
-def _generation_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output = count(raw, "input_token_count"), count(raw, "generated_token_count")
-    return Usage(input_tokens=prompt, output_tokens=output, total_tokens=total(None, prompt, output), raw=raw)
 
 
 # By the field that tells the shapes apart.
