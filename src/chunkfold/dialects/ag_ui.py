@@ -21,7 +21,7 @@ from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
 from chunkfold.dialects._run_spelling import respelled, said, without_totals
-from chunkfold.dialects._usage import Counts, count, total
+from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.response import Usage
 
@@ -522,21 +522,17 @@ def _run_usage(raw: dict[str, Any]) -> Usage:
 
 
 def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output, whole, cached, written, reasoning = _counts(raw)
-    if "promptTokensDetails" in raw or "completionTokensDetails" in raw:
-        cached = count(raw, "promptTokensDetails.cachedTokens") if cached is None else cached
-        reasoning = count(raw, "completionTokensDetails.reasoningTokens") if reasoning is None else reasoning
-    return Usage(prompt, output, total(whole, prompt, output), cached, written, reasoning)
+    prompt = count(raw, "inputTokens", "input_tokens", "promptTokens")
+    output = count(raw, "outputTokens", "output_tokens", "completionTokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(count(raw, "totalTokens", "total_tokens"), prompt, output),
+        cached_input_tokens=count(raw, "cachedInputTokens", "cached_input_tokens", "promptTokensDetails.cachedTokens"),
+        cache_write_input_tokens=count(raw, "cacheWriteInputTokens", "cache_write_input_tokens"),
+        reasoning_tokens=count(raw, "reasoningTokens", "reasoning_tokens", "completionTokensDetails.reasoningTokens"),
+    )
 
-
-_counts = Counts(
-    ("inputTokens", "input_tokens", "promptTokens"),
-    ("outputTokens", "output_tokens", "completionTokens"),
-    ("totalTokens", "total_tokens"),
-    ("cachedInputTokens", "cached_input_tokens"),
-    ("cacheWriteInputTokens", "cache_write_input_tokens"),
-    ("reasoningTokens", "reasoning_tokens"),
-)
 
 # What a part is made of in each kind of message, and in a call.
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})

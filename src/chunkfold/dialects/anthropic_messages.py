@@ -32,6 +32,7 @@ _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
+_TYPE = frozenset({"type"})
 # What says all of itself: other events may have usage and more beside what they say.
 _APART = frozenset({"message", "vertex_event"})
 _COMPACTION = ("content", "encrypted_content")
@@ -311,10 +312,8 @@ class AnthropicMessages(Dialect):
     def _vertex_event(self, payload: dict[str, Any], frame: Frame) -> None:
         """A sign of life with Vertex AI's own bill, which counts otherwise and may be older than the usage."""
         self.w.ping()
-        bill = {name: value for name, value in payload.items() if name != "type"}
-        if bill:
-            self.w.extra(("vertex_event",), bill)
-            self._tell_error(payload, _ENVELOPE)
+        self.w.extras(payload, _TYPE, "vertex_event")
+        self._tell_error(payload, _ENVELOPE)
 
 
 def _kind(payload: Mapping[str, Any], event: str) -> Any:

@@ -175,10 +175,7 @@ class Gemini(Dialect):
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         """The totals of the last chunk, where those before differed in text and totals alone."""
-        if self._usage_seen:
-            self.w.usage(totals, gemini_usage)
-        else:
-            self._usage(totals)
+        self._usage(totals)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = choice_index(candidate.get("index"), place)
