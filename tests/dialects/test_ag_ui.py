@@ -166,6 +166,12 @@ def test_reasoning_that_a_snapshot_leaves_out_stays(ids):
     assert [call["id"] for call in messages[2]["toolCalls"]] == ["c"]
 
 
+def test_a_snapshot_may_say_more_under_other_ids():
+    told = snapshot(answer("x", "Hi"), answer("y", "Bye"))
+    response = folded(START, *said("m", "Hi"), told, END)
+    assert [(part.id, part.text) for part in response.parts] == [("x", "Hi"), ("y", "Bye")]
+
+
 def test_reasoning_of_a_snapshot_under_another_id_stands_for_what_was_streamed():
     of_server = {"id": "rs", "role": "reasoning", "content": "Hm", "encryptedValue": "c2VhbGVk"}
     response = folded(START, *thought("g1", "Hm"), *said("m", "Hi"), snapshot(of_server, answer("m", "Hi")), END)

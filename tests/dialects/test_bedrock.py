@@ -134,6 +134,11 @@ def test_what_is_withheld_in_pieces_is_one_blob(pieces):
     ]
 
 
+def test_what_is_withheld_and_no_base64_stays_as_it_is():
+    response = converse(*[{"reasoningContent": {"redactedContent": piece}} for piece in ("veil:", b"ed")])
+    assert response.parts[0].encrypted == "veil:ZWQ="
+
+
 def test_what_is_withheld_is_whole_where_its_block_was_not_stopped():
     folder = Folder()
     for piece in (b"ve", b"il"):

@@ -191,6 +191,17 @@ def test_a_call_that_only_the_closing_response_has_takes_no_others_place():
     assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH
 
 
+def test_a_call_that_no_event_told_is_not_the_one_listed_behind_it():
+    """Who takes up a stream behind the first call meets it in the closing response alone."""
+    first, second = call(1, "look", '{"a":1}', id="a"), call(2, "look", '{"b":2}', id="b")
+    frames = [done(second, output_index=0), completed(first, second)]
+    response = assert_laws(b"".join(frames), frames, "openai-responses")
+    assert [(made.id, made.raw_arguments) for made in response.tool_calls] == [
+        ("call_2", '{"b":2}'),
+        ("call_1", '{"a":1}'),
+    ]
+
+
 def test_equal_calls_of_two_kinds_may_have_one_call_id():
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "run", "input": "x"}
     frames = [done(LOOK), done(custom), completed()]

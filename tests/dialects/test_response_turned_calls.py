@@ -71,6 +71,15 @@ def test_a_function_that_turns_out_to_be_a_search_keeps_what_was_asked(begins):
     assert response.message.to_request("openai-responses")[0] == SEARCH
 
 
+def test_arguments_of_which_not_all_is_kept_stay_those_of_a_function():
+    begun = function("fc_1", "get_time")
+    pieces = [event("function_call_arguments.delta", delta="1", item_id="fc_1", output_index=0)] * 2100
+    response = Folder("openai-responses").feed(b"".join([begun, *pieces, added(MCP, output_index=0)]))
+    written = [said.text for said in response if said.type == "tool_arguments_delta" and said.index == 0]
+    assert "".join(written) == "1" * 2100
+    assert [said.kind for said in response if said.type == "part_start"] == ["tool_call", "server_tool_call"]
+
+
 def test_arguments_of_two_calls_that_have_not_begun_are_kept_apart():
     response = fold(
         *arguments('{"query":"x"}')[:2],

@@ -199,6 +199,20 @@ def test_the_parts_that_the_sdk_has_inside_may_be_passed_on():
     assert [part.text for part in response.parts if part.kind == "reasoning"] == ["two ports"]
 
 
+def test_a_document_is_a_source_and_a_file_may_have_an_address_already():
+    response = folded(
+        {"type": "source", "sourceType": "document", "id": "s", "mediaType": "application/pdf", "title": "Tides"},
+        {"type": "file", "mimeType": "image/png", "url": "https://a.example/b.png", "data": "AAAA"},
+        {"type": "finish", "finishReason": "stop", "totalUsage": {"inputTokens": 7, "cachedInputTokens": 3}},
+    )
+    assert response.annotations == (
+        {"type": "source-document", "sourceId": "s", "mediaType": "application/pdf", "title": "Tides"},
+    )
+    (file,) = response.parts
+    assert (file.kind, file.url, file.extra) == ("image", "https://a.example/b.png", {"base64": "AAAA"})
+    assert response.usage.cached_input_tokens == 3
+
+
 def test_the_parts_of_version_4_may_be_passed_on():
     response = folded(
         {"type": "step-start", "messageId": "m"},

@@ -89,9 +89,9 @@ def cut(w: Writer, item: Item, given: dict[str, Any]) -> None:
         w.cut(slot)
 
 
-def turn(w: Writer, item: Item, given: dict[str, Any], text: str) -> None:
+def turn(w: Writer, item: Item, given: dict[str, Any]) -> None:
     """A function call turns out to be one that the server runs. What came as its arguments may be no field of it."""
-    slot, told = item.first.slot, facts(item, given)
+    slot, told, text = item.first.slot, facts(item, given), item.first.text
     slot.kind, slot.id, slot.name = "server_tool_call", told["id"], told["name"] or slot.name
     call = ToolCall(slot.id, slot.name, text, type=told["tool_type"], server_side=True, index=item.place)
     w.replace(slot, call)

@@ -33,7 +33,7 @@ class Items:
     def __init__(self) -> None:
         self.all: list[Item] = []
         # The item that was opened last at an index with a type, under an id, of a type, of a type under a call id.
-        self._placed: dict[tuple[int, str], Item] = {}
+        self._placed: dict[tuple[int | None, str], Item] = {}
         self._ids: dict[str, Item] = {}
         self._last: dict[str, Item] = {}
         self._called: dict[tuple[str, str], Item] = {}
@@ -47,9 +47,7 @@ class Items:
     def add(self, item: Item, index: int | None, given: Mapping[str, Any]) -> None:
         """Take a new item."""
         self.all.append(item)
-        self._last[item.kind] = item
-        if index is not None:
-            self._placed[index, item.kind] = item
+        self._last[item.kind] = self._placed[index, item.kind] = item
         self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
 
@@ -103,11 +101,14 @@ class Items:
         return found if found is not None and found.kind in CALLS else None
 
     def turning(self, id_: str | None, kind: str) -> Item | None:
-        """The function call with that id that is not over, if *kind* is a call that the server runs: it is that one."""
+        """
+        The function call with that id that is not over, and of which all text is kept, if *kind* is a call that the
+        server runs: it is that one.
+        """
         found = self._ids.get(id_ or "")
-        if found is None or found.kind != "function_call" or found.done:
+        if found is None or found.kind != "function_call" or found.done or kind not in CALLS or not CALLS[kind][1]:
             return None
-        return found if kind in CALLS and CALLS[kind][1] else None
+        return found if found.first.text is not None else None
 
     def turn(self, item: Item, index: int | None, kind: str) -> None:
         """That item is of another type than was told before."""
@@ -117,9 +118,7 @@ class Items:
             del self._last[item.kind]
         self._called.pop((item.kind, item.call_id or ""), None)
         item.kind, item.call_id = kind, None
-        self._last[kind] = item
-        if index is not None:
-            self._placed[index, kind] = item
+        self._last[kind] = self._placed[index, kind] = item
 
     def begun(self, kind: str) -> Item | None:
         """The last call of that type if only events that name none told of it: OGX says first that it lists tools."""

@@ -7,17 +7,9 @@ from typing import Any
 from chunkfold import _json
 
 __all__ = [
-    "BESIDE",
-    "INPUTS",
-    "OLDER",
-    "PART_EVENTS",
-    "PINGS",
-    "PROGRESS",
-    "TEXTS",
-    "renewed",
-    "response_in",
+    "AUDIO", "BESIDE", "INPUTS", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "renewed", "response_in",
     "told_beside",
-]
+]  # fmt: skip
 
 # Fields of the response that some servers put beside it, or in its place.
 BESIDE = ("id", "model", "created_at", "status", "output", "usage", "error", "incomplete_details")
@@ -48,6 +40,7 @@ INPUTS = _each(
     code_interpreter_call_code=("code_interpreter_call", "code"),
     apply_patch_call_operation_diff=("apply_patch_call", "diff"),
 )  # fmt: skip
+AUDIO = tuple(_each(("delta", "done"), **{"audio": (), "audio.transcript": ()}))
 # Signs of life, by OpenAI and by gateways, and what says no more of the answer.
 PINGS = (
     "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",

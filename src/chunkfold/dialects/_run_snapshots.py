@@ -105,12 +105,14 @@ def _others(came: list[Key], stated: list[Key]) -> list[Key] | None:
     but results; `None` if it has not.
     """
     found: list[Key] = []
-    for key in stated:
-        if len(found) == len(came):
-            break
-        kind, id_ = came[len(found)]
-        if key[0] == kind and (kind in TEXTS or key[1] == id_):
-            found.append(key)
-        elif key[0] != "result":
+    left = iter(stated)
+    for kind, id_ in came:
+        for key in left:
+            if key[0] == kind and (kind in TEXTS or key[1] == id_):
+                found.append(key)
+                break
+            if key[0] != "result":
+                return None
+        else:
             return None
-    return found if len(found) == len(came) else None
+    return found

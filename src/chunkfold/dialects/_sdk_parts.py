@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
-from chunkfold.dialects._usage import Counts, count, total
+from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
@@ -135,28 +135,16 @@ def sdk_usage(raw: dict[str, Any]) -> Usage:
     The SDK's usage: version 5 has cached and reasoning tokens beside the sums that they are in, 6 below them. Models of
     version 3, and the gateway, have them in one object with the sum.
     """
-    prompt, output, whole, cached, reasoning = _counts(raw)
-    prompt = count(raw, "inputTokens.total") if prompt is None else prompt
-    output = count(raw, "outputTokens.total") if output is None else output
-    if cached is None:
-        cached = count(raw, "inputTokenDetails.cacheReadTokens", "inputTokens.cacheRead")
-    if reasoning is None:
-        reasoning = count(raw, "outputTokenDetails.reasoningTokens", "outputTokens.reasoning")
+    prompt = count(raw, "inputTokens", "promptTokens", "inputTokens.total")
+    output = count(raw, "outputTokens", "completionTokens", "outputTokens.total")
     return Usage(
         input_tokens=prompt,
         output_tokens=output,
-        total_tokens=total(whole, prompt, output),
-        cached_input_tokens=cached,
+        total_tokens=total(count(raw, "totalTokens"), prompt, output),
+        cached_input_tokens=count(
+            raw, "cachedInputTokens", "inputTokenDetails.cacheReadTokens", "inputTokens.cacheRead"
+        ),
         cache_write_input_tokens=count(raw, "inputTokenDetails.cacheWriteTokens", "inputTokens.cacheWrite"),
-        reasoning_tokens=reasoning,
+        reasoning_tokens=count(raw, "reasoningTokens", "outputTokenDetails.reasoningTokens", "outputTokens.reasoning"),
         raw=raw,
     )
-
-
-_counts = Counts(
-    ("inputTokens", "promptTokens"),
-    ("outputTokens", "completionTokens"),
-    ("totalTokens",),
-    ("cachedInputTokens",),
-    ("reasoningTokens",),
-)

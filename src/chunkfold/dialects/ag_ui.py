@@ -21,7 +21,7 @@ from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
 from chunkfold.dialects._run_spelling import respelled, said, without_totals
-from chunkfold.dialects._usage import Counts, count, total
+from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.response import Usage
 
@@ -42,6 +42,13 @@ _ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
 _RUN = _ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
+
+# By the kind of a part: where its id stands in events, and their fields that it is made of.
+_FIELDS: dict[str, tuple[str, frozenset[str]]] = {
+    "text": ("messageId", _TEXT),
+    "reasoning": ("messageId", _TEXT),
+    "tool_call": ("toolCallId", _CALL),
+}
 
 # Carried as they are, and under which name.
 _CARRIED = {
@@ -230,22 +237,11 @@ class AGUI(Dialect):
             self._others.setdefault(id_, (payload, []))
             self._text_content(payload, frame)
         else:
-            self._chunk_of("text", payload, "messageId")
+            self._chunk_of("text", payload)
 
-    def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
+    def _reasoning(self, payload: dict[str, Any], frame: Frame) -> None:
         self._has_reasoned = True
-        self._start("reasoning", payload)
-
-    def _reasoning_content(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._has_reasoned = True
-        self._piece("reasoning", payload)
-
-    def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._close("reasoning", payload)
-
-    def _reasoning_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._has_reasoned = True
-        self._chunk_of("reasoning", payload, "messageId")
+        _VERBS[payload["type"].rpartition("_")[2]](self, "reasoning", payload)
 
     def _span(self, payload: dict[str, Any], frame: Frame) -> None:
         """The reasoning's messages say all that its span does."""
@@ -285,7 +281,7 @@ class AGUI(Dialect):
             self._add_result(id_, result, {})
 
     def _call_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._chunk_of("tool_call", payload, "toolCallId")
+        self._chunk_of("tool_call", payload)
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
         failed = {"is_error": True} if payload.get("isError") is True else {}
@@ -320,19 +316,15 @@ class AGUI(Dialect):
     def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """Open a part, or go on with one of the same id that is open and still has no text."""
         w = self.w
-        is_call = kind == "tool_call"
-        id_ = payload.get("toolCallId" if is_call else "messageId")
-        name = payload.get("toolCallName")
+        id_field, known = _FIELDS[kind]
+        id_, name = payload.get(id_field), payload.get("toolCallName") if kind == "tool_call" else None
         key = (kind, key_of(id_))
         before = w.slot(0, key)
         if before is not None and before.open:
-            if not before.has_text and (not is_call or before.name in (None, name)):
+            if not before.has_text and before.name in (None, name):
                 return before
             w.stop(before)
-        known = _CALL if is_call else _TEXT
-        rest = {name: value for name, value in payload.items() if name not in known}
-        tool_type = "function" if is_call else None
-        slot = w.start(0, kind, key=key, id=id_, name=name if is_call else None, tool_type=tool_type, extra=rest)
+        slot = w.start(0, kind, key=key, id=id_, name=name, tool_type="function", extra=_without(payload, *known))
         self._came.add(key, slot)
         return slot
 
@@ -342,31 +334,33 @@ class AGUI(Dialect):
         id is that of a call that has its result already.
         """
         is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
-        if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
+        id_field, known = _FIELDS[kind]
+        id_ = payload.get(id_field)
+        slot = self.w.slot(0, (kind, key_of(id_)))
+        if slot is None or not (slot.open or (is_call and self._result_of(id_) is None)):
             slot = self._open(kind, payload)
         else:
-            self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+            self.w.update(slot, extra=_rest(payload, known))
             if is_call and slot.name is None:
                 self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
         return slot
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
-        is_call = kind == "tool_call"
-        slot = self.w.slot(0, (kind, key_of(payload.get("toolCallId" if is_call else "messageId"))))
+        id_field, known = _FIELDS[kind]
+        slot = self.w.slot(0, (kind, key_of(payload.get(id_field))))
         if slot is not None:
             if slot.open:
                 self._piece(kind, payload)
             else:
-                self.w.update(slot, extra=_rest(payload, _CALL if is_call else _TEXT))
+                self.w.update(slot, extra=_rest(payload, known))
             self.w.stop(slot)
 
-    def _chunk_of(self, kind: Kind, payload: dict[str, Any], field: str) -> None:
+    def _chunk_of(self, kind: Kind, payload: dict[str, Any]) -> None:
         """
         A chunk: start, content and end in one. Without an id it goes on the last one of its kind. Calls may take turns.
         """
-        last = self._chunk
+        field, last = _FIELDS[kind][0], self._chunk
         if last is not None and (last.kind != kind or (payload.get(field) and payload[field] != last.id)):
             if last.kind == kind == "tool_call":
                 self._turns[last.index] = last
@@ -406,7 +400,9 @@ class AGUI(Dialect):
             self._came.compare(turn)
             w.message(id=self._run)
         for message in turn:
-            _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
+            handler = _MESSAGES.get(word(message.get("role")))
+            if handler is not None:
+                handler(self, message)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
@@ -470,9 +466,6 @@ class AGUI(Dialect):
         rest = {"messageId": message.get("id"), **_rest(message, _TOOL), **failed}
         self._add_result(message.get("toolCallId"), message.get("content"), rest)
 
-    def _other_message(self, message: dict[str, Any]) -> None:
-        """What is no part of an answer is in the snapshot, which is kept."""
-
     def _step_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """TanStack AI tells what a model thinks in steps, at first there alone and later once more."""
         if self._has_reasoned or not isinstance(payload.get("delta"), str):
@@ -529,21 +522,17 @@ def _run_usage(raw: dict[str, Any]) -> Usage:
 
 
 def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt, output, whole, cached, written, reasoning = _counts(raw)
-    if "promptTokensDetails" in raw or "completionTokensDetails" in raw:
-        cached = count(raw, "promptTokensDetails.cachedTokens") if cached is None else cached
-        reasoning = count(raw, "completionTokensDetails.reasoningTokens") if reasoning is None else reasoning
-    return Usage(prompt, output, total(whole, prompt, output), cached, written, reasoning)
+    prompt = count(raw, "inputTokens", "input_tokens", "promptTokens")
+    output = count(raw, "outputTokens", "output_tokens", "completionTokens")
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=output,
+        total_tokens=total(count(raw, "totalTokens", "total_tokens"), prompt, output),
+        cached_input_tokens=count(raw, "cachedInputTokens", "cached_input_tokens", "promptTokensDetails.cachedTokens"),
+        cache_write_input_tokens=count(raw, "cacheWriteInputTokens", "cache_write_input_tokens"),
+        reasoning_tokens=count(raw, "reasoningTokens", "reasoning_tokens", "completionTokensDetails.reasoningTokens"),
+    )
 
-
-_counts = Counts(
-    ("inputTokens", "input_tokens", "promptTokens"),
-    ("outputTokens", "output_tokens", "completionTokens"),
-    ("totalTokens", "total_tokens"),
-    ("cachedInputTokens", "cached_input_tokens"),
-    ("cacheWriteInputTokens", "cache_write_input_tokens"),
-    ("reasoningTokens", "reasoning_tokens"),
-)
 
 # What a part is made of in each kind of message, and in a call.
 _ASSISTANT = frozenset({"id", "role", "content", "toolCalls"})
@@ -557,6 +546,14 @@ _MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
     "assistant": AGUI._assistant_message,
     "reasoning": AGUI._reasoning_message,
     "tool": AGUI._tool_message,
+}
+
+# What events do to a part of some kind, by the last word of their name.
+_VERBS: dict[str, Callable[[AGUI, Kind, dict[str, Any]], object]] = {
+    "START": AGUI._start,
+    "CONTENT": AGUI._piece,
+    "END": AGUI._close,
+    "CHUNK": AGUI._chunk_of,
 }
 
 HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
@@ -574,17 +571,12 @@ HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
     "TOOL_CALL_RESULT": AGUI._call_result,
     "REASONING_START": AGUI._span,
     "REASONING_END": AGUI._span,
-    "REASONING_MESSAGE_START": AGUI._reasoning_start,
-    "REASONING_MESSAGE_CONTENT": AGUI._reasoning_content,
-    "REASONING_MESSAGE_END": AGUI._reasoning_end,
-    "REASONING_MESSAGE_CHUNK": AGUI._reasoning_chunk,
+    **{f"REASONING_MESSAGE_{verb}": AGUI._reasoning for verb in _VERBS},
     "REASONING_ENCRYPTED_VALUE": AGUI._encrypted,
     # What reasoning was called before 1.0.
     "THINKING_START": AGUI._span,
     "THINKING_END": AGUI._span,
-    "THINKING_TEXT_MESSAGE_START": AGUI._reasoning_start,
-    "THINKING_TEXT_MESSAGE_CONTENT": AGUI._reasoning_content,
-    "THINKING_TEXT_MESSAGE_END": AGUI._reasoning_end,
+    **{f"THINKING_TEXT_MESSAGE_{verb}": AGUI._reasoning for verb in ("START", "CONTENT", "END")},
     "MESSAGES_SNAPSHOT": AGUI._messages,
     **dict.fromkeys(_CARRIED, AGUI._carry),
     "STEP_FINISHED": AGUI._step_finished,

@@ -32,6 +32,7 @@ _DELTA = frozenset({"stop_reason", "usage"})
 _NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
+_TYPE = frozenset({"type"})
 # What says all of itself: other events may have usage and more beside what they say.
 _APART = frozenset({"message", "vertex_event"})
 _COMPACTION = ("content", "encrypted_content")
@@ -114,10 +115,6 @@ class AnthropicMessages(Dialect):
                 self.begin_again()
         self._take_message(message, frame, "message")
 
-    def begin_again(self) -> None:
-        self._again = None
-        super().begin_again()
-
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed."""
         self.restated(payload.get("content"))
@@ -138,10 +135,10 @@ class AnthropicMessages(Dialect):
         content = message.get("content")
         if isinstance(content, str) and content:
             # As requests may have it.
-            w.delta(w.start(0, "text", key=0, number=(0, "text"), extra={"$form": "string"}), content)
+            w.delta(w.start(0, "text", extra={"$form": "string"}), content)
             content = None
         for place, block in w.objects("content", content):
-            self._stop(self._start(place, block, frame, *path, "content", place))
+            w.stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START | _ERROR)
         w.blanks(message, _NESTED)
@@ -168,24 +165,24 @@ class AnthropicMessages(Dialect):
 
     def _start(self, index: Any, block: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """Open the block, or go on with it: some servers start a block again for every token."""
-        kind = word(_named(block, _BLOCK_FIELDS), default="None")
-        slot = self.w.slot(0, index)
-        again = slot is not None and slot.open and slot.number == (index, kind)
-        if slot is None or not again or (block.get("id") and slot.id is not None and slot.id != block["id"]):
-            if slot is not None and slot.open:
-                self._stop(slot)
-            slot = self._open(index, kind, block)
-        else:
-            if slot.kind in CALLS:
-                self.w.identify(slot, id=block.get("id"), name=block.get("name"))
-            self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
         w = self.w
+        kind, id_ = word(_named(block, _BLOCK_FIELDS), default="None"), block.get("id")
+        slot = w.slot(0, index)
+        if slot is not None and slot.open and slot.number == (index, kind) and (not id_ or slot.id in (None, id_)):
+            if slot.kind in CALLS:
+                w.identify(slot, id=id_, name=block.get("name"))
+            self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
+        else:
+            if slot is not None:
+                w.stop(slot)
+            slot = self._open(index, kind, block)
         if kind == "text":
             w.delta(slot, block.get("text"))
             citations = block.get("citations")
-            w.annotations(0, slot, citations if isinstance(citations, list) else [])
-            if isinstance(citations, list) and any(citations.count(citation) > 1 for citation in citations):
-                w.update(slot, extra={"citations": citations})
+            if isinstance(citations, list):
+                w.annotations(0, slot, citations)
+                if any(citations.count(citation) > 1 for citation in citations):
+                    w.update(slot, extra={"citations": citations})
         elif kind == "thinking":
             w.delta(slot, block.get("thinking"))
             w.update(slot, signature=block.get("signature"))
@@ -197,7 +194,7 @@ class AnthropicMessages(Dialect):
         w = self.w
         key = {"key": index, "number": (index, kind)}
         if kind.endswith("_tool_result"):
-            return w.start(0, "server_tool_result", **key, id=block.get("tool_use_id"), extra=_result(kind, block))
+            return w.start(0, "server_tool_result", **key, id=block.get("tool_use_id"), extra=_result(block))
         known = _KINDS.get(kind)
         if known is None:
             return w.start(0, "unknown", **key, name=kind, extra=block)
@@ -293,10 +290,7 @@ class AnthropicMessages(Dialect):
     def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         slot = self.w.slot(0, self._index(payload))
         if slot is not None:
-            self._stop(slot)
-
-    def _stop(self, slot: Slot) -> None:
-        self.w.stop(slot)
+            self.w.stop(slot)
 
     def _message_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         """Stop reason and usage may come in two of these; neither erases the other."""
@@ -315,19 +309,11 @@ class AnthropicMessages(Dialect):
         self.w.finish(0, payload.get("stop_reason"))
         self.end_seen = True
 
-    def _ping(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.ping()
-
     def _vertex_event(self, payload: dict[str, Any], frame: Frame) -> None:
         """A sign of life with Vertex AI's own bill, which counts otherwise and may be older than the usage."""
         self.w.ping()
-        bill = {name: value for name, value in payload.items() if name != "type"}
-        if bill:
-            self.w.extra(("vertex_event",), bill)
-            self._tell_error(payload, _ENVELOPE)
-
-    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.error(error_event(payload))
+        self.w.extras(payload, _TYPE, "vertex_event")
+        self._tell_error(payload, _ENVELOPE)
 
 
 def _kind(payload: Mapping[str, Any], event: str) -> Any:
@@ -365,7 +351,7 @@ def _kept(name: str, value: Any) -> bool:
     return not value and name not in ("text", "thinking", "input")
 
 
-def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
+def _result(block: dict[str, Any]) -> dict[str, Any]:
     """The fields of a result part. An error is told by `is_error` or by the content's own type."""
     content = block.get("content")
     failed = bool(block.get("is_error")) or (isinstance(content, dict) and word(content.get("type")).endswith("_error"))
@@ -377,7 +363,7 @@ def _result(kind: str, block: dict[str, Any]) -> dict[str, Any]:
     absent = [name for name in ("tool_use_id", "content") if name not in block]
     if absent:
         rest["$absent"] = absent
-    return {**rest, "type": kind, "content": content, "is_error": failed}
+    return {**rest, "content": content, "is_error": failed}
 
 
 HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] = {
@@ -388,9 +374,9 @@ HANDLERS: dict[str, Callable[[AnthropicMessages, dict[str, Any], Frame], None]] 
     "message_delta": AnthropicMessages._message_delta,
     "message_stop": AnthropicMessages._message_stop,
     "message": AnthropicMessages._whole_message,
-    "ping": AnthropicMessages._ping,
+    "ping": lambda self, *_: self.w.ping(),
     "vertex_event": AnthropicMessages._vertex_event,
-    "error": AnthropicMessages._error,
+    "error": lambda self, payload, _: self.w.error(error_event(payload)),
 }
 
 # How the deltas are taken, and which of their fields are. `estimated_tokens` is for a display.

@@ -181,13 +181,13 @@ class BedrockConverse(Dialect):
         if known is not None and (not id_ or known.id in (None, id_)):
             self.w.identify(known, id=id_, name=use.get("name"))
         else:
-            call = _call(use)
+            call = _call(use, {})
             slot = self._open(index, kind, **call, number=index)
             slot.extra = call["extra"].get("toolUse")
             slot.start_input = self._input_text(use.get("input"), "start") or None
 
     def _start_result(self, index: Any, result: dict[str, Any]) -> None:
-        self._open(index, "server_tool_result", **_result(result))
+        self._open(index, "server_tool_result", **_result(result, {}))
 
     def _start_image(self, index: Any, image: dict[str, Any]) -> None:
         extra = {**_image_source(image)[1], **_format(image)}
@@ -347,17 +347,14 @@ class BedrockConverse(Dialect):
     def _whole_block(self, block: Any, frame: Frame, place: int) -> None:
         """A block has one member; what else is in it is kept beside its content."""
         w = self.w
-        members = [member for member, value in _members(block) if isinstance(value, CONTENT.get(member, (None, ()))[1])]
-        if not members and isinstance(block, dict):
-            members = [key for key, value in block.items() if isinstance(value, CONTENT.get(key, (None, ()))[1])][:1]
-        if not members:
-            if block is not None:
-                w.unknown(next(iter(block), "") if isinstance(block, dict) else "", block)
-            return
-        beside = {key: value for key, value in block.items() if key not in members}
+        fields = block if isinstance(block, dict) else {}
+        known = [key for key, value in fields.items() if key in CONTENT and isinstance(value, CONTENT[key][1])]
+        members = [key for key in known if not is_empty(fields[key])] or known[:1]
+        if not members and block is not None:
+            w.unknown(next(iter(fields), ""), block)
+        beside = {key: value for key, value in fields.items() if key not in members}
         for member in members:
-            handler = CONTENT[member][0]
-            w.stop(handler(self, block[member], beside, frame, place))
+            w.stop(CONTENT[member][0](self, fields[member], beside, frame, place))
 
     def _whole_text(self, text: str, beside: dict[str, Any], frame: Frame, place: int) -> Slot:
         slot = self.w.start(0, "text", extra=beside)
@@ -403,15 +400,13 @@ class BedrockConverse(Dialect):
 
     def _whole_call(self, use: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
         kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
-        start = _call(use)
-        slot = self.w.start(0, kind, **{**start, "extra": {**beside, **start["extra"]}}, number=place)
+        slot = self.w.start(0, kind, **_call(use, beside), number=place)
         path = ("output", "message", "content", place, "toolUse", "input")
         self.w.delta(slot, json_text(use.get("input"), frame.data, *path))
         return slot
 
     def _whole_result(self, result: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:
-        start = _result(result)
-        slot = self.w.start(0, "server_tool_result", **{**start, "extra": {**beside, **start["extra"]}})
+        slot = self.w.start(0, "server_tool_result", **_result(result, beside))
         self.w.update(slot, extra={"content": result.get("content")})
         return slot
 
@@ -472,8 +467,8 @@ def _rest(fields: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in known or is_empty(value)}
 
 
-def _call(use: dict[str, Any]) -> dict[str, Any]:
-    """What the start of a call is told. Client calls have no `type`, or `tool_use`."""
+def _call(use: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
+    """What the start of a call is told, with what stands *beside* it. Client calls have no `type`, or `tool_use`."""
     kind = use.get("type")
     own = isinstance(kind, str) and kind not in ("tool_use", "")
     rest = {key: value for key, value in use.items() if key not in _TOOL_USE or value is None or value == ""}
@@ -483,15 +478,15 @@ def _call(use: dict[str, Any]) -> dict[str, Any]:
         "id": use.get("toolUseId"),
         "name": use.get("name"),
         "tool_type": kind if own else "function",
-        "extra": {"toolUse": rest} if rest else {},
+        "extra": {**beside, "toolUse": rest} if rest else beside,
     }
 
 
-def _result(result: dict[str, Any]) -> dict[str, Any]:
+def _result(result: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in result.items() if key not in _TOOL_RESULT or value is None}
     return {
         "id": result.get("toolUseId"),
-        "extra": {"toolResult": rest, "is_error": result.get("status") == "error"},
+        "extra": {**beside, "toolResult": rest, "is_error": result.get("status") == "error"},
     }
 
 

@@ -83,7 +83,6 @@ class Gemini(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        self._usage_seen = False
         self._streamed = StreamedCalls(writer)
         # By choice: the sound that goes on, the last finish reason.
         self._audio: dict[int, tuple[Slot, Any]] = {}
@@ -175,10 +174,7 @@ class Gemini(Dialect):
 
     def catch_up(self, totals: dict[str, Any]) -> None:
         """The totals of the last chunk, where those before differed in text and totals alone."""
-        if self._usage_seen:
-            self.w.usage(totals, gemini_usage)
-        else:
-            self._usage(totals)
+        self._usage(totals)
 
     def _candidate(self, place: int, candidate: dict[str, Any], frame: Frame, *path: str | int) -> None:
         index = choice_index(candidate.get("index"), place)
@@ -420,8 +416,7 @@ class Gemini(Dialect):
         at = (*self._root, "usageMetadata")
         if not isinstance(usage, dict) or not usage:
             self.w.extra(at, usage)
-        elif self._usage_seen or any(map(_is_count, usage.values())):
-            self._usage_seen = True
+        elif self.w.has_usage or any(map(_is_count, usage.values())):
             self.w.usage(usage, gemini_usage)
         else:
             self.w.extras(usage, frozenset(), *at)

@@ -127,18 +127,17 @@ class GeminiInteractions(Dialect):
         super().begin_again()
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        interaction = interaction_in(payload)
-        if isinstance(interaction, dict):
+        if isinstance(interaction_in(payload), dict):
             if self._started:
                 self.begin_again()
             self._started = True
-        self._interaction(interaction, frame, *_path(interaction, payload))
+        self._interaction(payload, frame)
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
-        interaction = interaction_in(payload)
-        self._interaction(interaction, frame, *_path(interaction, payload))
+        self._interaction(payload, frame)
         name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
+        interaction = interaction_in(payload)
         status = interaction.get("status") if isinstance(interaction, dict) else None
         if not status and payload.get("status"):
             self._finish(payload["status"])
@@ -146,9 +145,10 @@ class GeminiInteractions(Dialect):
             self._finish("completed" if name == "complete" else name)
         self.end_seen = True
 
-    def _interaction(self, interaction: Any, frame: Frame, *path: str) -> None:
+    def _interaction(self, payload: dict[str, Any], frame: Frame) -> None:
         """The facts, and the steps if no event has brought any."""
-        w = self.w
+        w, interaction = self.w, interaction_in(payload)
+        path = () if interaction is payload else ("interaction",)
         if not isinstance(interaction, dict):
             if interaction is not None:
                 w.unknown("interaction", interaction)
@@ -163,8 +163,8 @@ class GeminiInteractions(Dialect):
                 self._last = place
                 self._start(step, frame, *path, key, place)
                 self._stop(place)
-        w.usage(interaction.get("usage"), interactions_usage)
         usage = interaction.get("usage")
+        w.usage(usage, interactions_usage)
         if usage is not None and not isinstance(usage, dict):
             w.extra(("usage",), usage)
         w.extras(interaction, _INTERACTION | _EVENT if "event_type" in interaction else _INTERACTION)
@@ -180,9 +180,6 @@ class GeminiInteractions(Dialect):
             self.w.finish(0, status)
         elif status:
             self.w.extra(("status",), status)
-
-    def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.error(error_event(payload))
 
     # Steps
 
@@ -273,7 +270,6 @@ class GeminiInteractions(Dialect):
 
     def _unknown_step(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A step that is no part of the answer, such as the user's input, or a new one."""
-        self._stop(index)
         self.w.start(0, "unknown", key=index, name=word(step.get("type"), default="step"), extra=step)
 
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -420,10 +416,6 @@ def interaction_in(payload: dict[str, Any]) -> Any:
     return payload if payload.get("object") == "interaction" else payload.get("interaction")
 
 
-def _path(interaction: Any, payload: dict[str, Any]) -> tuple[str, ...]:
-    return () if interaction is payload else ("interaction",)
-
-
 def _rest(mapping: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The fields that are kept as sent. An empty signature is none."""
     return {key: value for key, value in mapping.items() if key not in known and value is not None and value != ""}
@@ -473,7 +465,7 @@ HANDLERS: dict[str, Callable[[GeminiInteractions, dict[str, Any], Frame], None]]
     "step.stop": GeminiInteractions._step_stop,
     "interaction.completed": GeminiInteractions._completed,
     **{f"interaction.{status}": GeminiInteractions._completed for status in _CLOSING},
-    "error": GeminiInteractions._error,
+    "error": lambda self, payload, _: self.w.error(error_event(payload)),
     # The names of the older revision.
     "interaction.start": GeminiInteractions._created,
     "content.start": GeminiInteractions._step_start,

@@ -119,7 +119,10 @@ class MistralConversations(Dialect):
 
     def _body(self, payload: dict[str, Any]) -> None:
         """The fields of the response itself."""
-        w = self.w
+        w, usage = self.w, payload.get("usage")
+        w.usage(usage)
+        if usage and not isinstance(usage, dict):
+            w.extra(("usage",), usage)
         for fact, key in (("id", "conversation_id"), ("created", "created_at")):
             w.message(**{fact: payload.get(key)})
             if payload.get(key) is not None and not w.knows(fact):
@@ -129,13 +132,8 @@ class MistralConversations(Dialect):
 
     def _done(self, payload: dict[str, Any], frame: Frame) -> None:
         """A plain stop, of which calls for the client make another; there is no word for either."""
-        w = self.w
-        usage = payload.get("usage")
-        w.usage(usage)
-        if usage and not isinstance(usage, dict):
-            w.extra(("usage",), usage)
         self._body(payload)
-        w.finish(0, None, reason="stop")
+        self.w.finish(0, None, reason="stop")
         self.end_seen = True
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -168,7 +166,6 @@ class MistralConversations(Dialect):
         if payload.get("object") == "conversation.response":
             self._done(payload, frame)
         else:
-            w.usage(payload.get("usage"))
             self._body(payload)
 
     def _entry(self, kind: str, payload: dict[str, Any]) -> int:
@@ -214,18 +211,15 @@ class MistralConversations(Dialect):
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         content = payload.get("content")
-        if not isinstance(content, list):
+        if not isinstance(content, list) or not content:
             self._message_output(payload, frame)
             return
         for index, chunk in enumerate(content):
-            piece = {**payload, "content_index": index, "content": chunk}
             if isinstance(chunk, str):
                 place = _Place(self._entry("message.output", payload), index)
                 self.w.delta(self._part(place, "text", {"$form": "string"}, payload.get("id")), chunk)
             else:
-                self._message_output(piece, frame)
-        if not content:
-            self._message_output(payload, frame)
+                self._message_output({**payload, "content_index": index, "content": chunk}, frame)
 
     def _part(self, place: _Place, kind: Kind, facts: Mapping[str, Any], id_: Any) -> Slot:
         """The part that goes on there, or a new one, which ends the one before."""
@@ -368,28 +362,24 @@ class MistralConversations(Dialect):
             w.stop(w.start(0, "server_tool_result", key=("info", place), id=id_, name=name, extra=content))
 
     def _execution(self, place: int, payload: dict[str, Any]) -> Slot:
-        w = self.w
-        slot = w.slot(0, ("execution", place))
+        w, key = self.w, ("execution", place)
         self._keep_odd(place, payload, ("name",))
-        if slot is None:
-            slot = w.start(
-                0,
-                "server_tool_call",
-                key=("execution", place),
-                id=payload.get("id"),
-                name=payload.get("name"),
-                tool_type="tool.execution",
-                extra={"output_index": place},
-            )
-        return slot
+        return w.slot(0, key) or w.start(
+            0,
+            "server_tool_call",
+            key=key,
+            id=payload.get("id"),
+            name=payload.get("name"),
+            tool_type="tool.execution",
+            extra={"output_index": place},
+        )
 
     def _handoff(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """From one agent (started) to another (done): nothing in a message is like it."""
         w = self.w
         place = self._entry("agent.handoff", payload)
-        slot = w.slot(0, ("handoff", place))
-        if slot is None:
-            slot = w.start(0, "unknown", key=("handoff", place), name="agent.handoff")
+        named = ("handoff", place)
+        slot = w.slot(0, named) or w.start(0, "unknown", key=named, name="agent.handoff")
         self._tell(slot, {"id": payload.get("id"), **{key: payload.get(key) for key in _HANDOFF}})
         for key in _HANDOFF:
             if payload.get(key):

@@ -33,6 +33,7 @@ from chunkfold.dialects._output_items import (
     part_row,
 )
 from chunkfold.dialects._response_events import (
+    AUDIO,
     BESIDE,
     INPUTS,
     OLDER,
@@ -308,7 +309,8 @@ class OpenAIResponses(Dialect):
         """A new item, and its part unless it is a message, which has them one by one."""
         kind, number, index = kind_of(given), len(self._items.all), index_of(payload, "output_index")
         begun = self._items.turning(text_of(given, "id"), kind)
-        if begun is not None and self._turn(begun, index, given):
+        if begun is not None:
+            self._turn(begun, index, given)
             return begun
         place = number if index is None else index
         # Parts of two items at one index must not share their fields.
@@ -333,15 +335,11 @@ class OpenAIResponses(Dialect):
             self._start(item, "unknown", given, name=kind)
         return item
 
-    def _turn(self, item: Item, index: int | None, given: dict[str, Any]) -> bool:
+    def _turn(self, item: Item, index: int | None, given: dict[str, Any]) -> None:
         """Llama Stack and OGX tell the arguments for a tool of their own as those of a function, under the same id."""
-        text = item.first.text
-        if text is None:
-            return False
         self.w.singular = True
         self._items.turn(item, index, kind_of(given))
-        _call_items.turn(self.w, item, given, text)
-        return True
+        _call_items.turn(self.w, item, given)
 
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
@@ -515,9 +513,6 @@ class OpenAIResponses(Dialect):
         item = self._item(payload, "shell_call_output")
         _call_items.keep_printed(item, index_of(payload, "command_index") or 0, payload)
 
-    def _audio(self, payload: dict[str, Any], frame: Frame) -> None:
-        _itemless.sound(self.w, payload)
-
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         """
         An error, bare or nested, also in a response. A `response.failed` before or after it tells the same one.
@@ -546,8 +541,7 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **{f"response.shell_call_command.{verb}": OpenAIResponses._command for verb in ("added", "delta", "done")},
     **{f"response.shell_call_output_content.{verb}": OpenAIResponses._shell_output for verb in ("delta", "done")},
     **dict.fromkeys(PROGRESS, OpenAIResponses._progress_of),
-    **dict.fromkeys(("response.audio.delta", "response.audio.done"), OpenAIResponses._audio),
-    **dict.fromkeys(("response.audio.transcript.delta", "response.audio.transcript.done"), OpenAIResponses._audio),
+    **dict.fromkeys(AUDIO, lambda self, payload, _: _itemless.sound(self.w, payload)),
     **dict.fromkeys(PINGS, lambda self, *_: self.w.ping()),
     **dict.fromkeys(("error", "response.error"), OpenAIResponses._error),
 }

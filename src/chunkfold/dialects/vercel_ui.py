@@ -126,14 +126,13 @@ class VercelUI(Dialect):
         self.w.message(id=id_)
         if id_ is not None and not isinstance(id_, str):
             self.w.extra(("id",), id_)
-        self._metadata(payload, frame)
+        self._metadata(payload)
         self.w.extras(payload, _START)
 
-    def _metadata(self, payload: dict[str, Any], frame: Frame) -> None:
+    def _metadata(self, payload: dict[str, Any]) -> None:
         """What the application says about the message, merged key by key, as deep as there are objects."""
-        metadata = payload.get("messageMetadata")
         if "messageMetadata" in payload:
-            self._keep(metadata, "metadata")
+            self._keep(payload["messageMetadata"], "metadata")
 
     def _keep(self, value: Any, *path: str) -> None:
         if isinstance(value, dict) and value:
@@ -177,7 +176,7 @@ class VercelUI(Dialect):
         self._finish_reason(payload)
         self.w.message(model=model_of(payload))
         self.w.usage(usage_of(payload), sdk_usage)
-        self._metadata(payload, frame)
+        self._metadata(payload)
         self.w.extras(payload, _FINISH)
         self._error_beside({name: payload[name] for name in _ERROR if not is_blank(payload.get(name))})
 
@@ -203,50 +202,31 @@ class VercelUI(Dialect):
     # Texts and reasoning
 
     def _text_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("text", payload)
-
-    def _text_delta(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._piece("text", payload)
-
-    def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._close("text", payload)
-
-    def _reasoning_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._open("reasoning", payload)
-
-    def _reasoning_delta(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._piece("reasoning", payload)
-
-    def _reasoning_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._close("reasoning", payload)
-
-    def _open(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """Open a part. One of the same id that is still open has ended."""
         w = self.w
-        id_ = payload.get("id")
-        before = w.slot(0, (kind, _key(id_)))
+        kind, key = _text_key(payload)
+        before = w.slot(0, (kind, key))
         if before is not None:
             w.stop(before)
-        slot = w.start(0, kind, key=(kind, _key(id_)), id=id_, extra=_others(payload, _PIECE))
+        slot = w.start(0, kind, key=(kind, key), id=payload.get("id"), extra=_others(payload, _PIECE))
         w.delta(slot, payload.get("delta"))
-        return slot
 
-    def _piece(self, kind: Kind, payload: dict[str, Any]) -> None:
+    def _text_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         """More of a part; one that was never opened, or has ended, is opened."""
         if is_blank(payload.get("delta")):
             # Servers that pass on what the SDK has inside, instead of the stream for the browser.
             said = telling(payload, _INNER) or "delta"
             others = {name: value for name, value in payload.items() if name not in ("delta", said)}
             payload = {**others, "delta": payload.get(said)}
-        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+        slot = self.w.slot(0, _text_key(payload))
         if slot is None or not slot.open:
-            self._open(kind, payload)
+            self._text_start(payload, frame)
         else:
             self.w.update(slot, extra=_rest(payload, _PIECE))
             self.w.delta(slot, payload.get("delta"))
 
-    def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
-        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+    def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        slot = self.w.slot(0, _text_key(payload))
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
             self.w.update(slot, extra=_rest(payload, _PIECE))
@@ -274,9 +254,8 @@ class VercelUI(Dialect):
             kind: Kind = "server_tool_call" if payload.get("providerExecuted") is True else "tool_call"
             rest = {**_others(payload, _CALL), **rest}
             return w.start(0, kind, key=("call", _key(id_)), id=id_, name=name, tool_type="function", extra=rest)
-        if slot.name is None and isinstance(name, str) and name:
-            slot.name = name
-            w.update(slot, name=name)
+        if slot.name is None:
+            w.identify(slot, name=name)
         w.update(slot, extra=rest)
         return slot
 
@@ -301,16 +280,13 @@ class VercelUI(Dialect):
             self.w.update(slot, extra=_rest(payload, _CALL))
             self.w.stop(slot)
 
-    def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._state_input(payload, frame)
-
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
         """The input does not fit the tool: the call is there with its text, and the error is its result."""
-        self._state_input(payload, frame)
+        self._input_available(payload, frame)
         result = {name: value for name, value in payload.items() if name != "input"}  # the call has it
         self._result(result, payload.get("errorText"), is_error=True)
 
-    def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
+    def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
         """
         The whole input, parsed. It stands, unless the pieces say the same: then their text is what the model wrote.
         """
@@ -513,6 +489,11 @@ _WHOLE = frozenset({"id", "role", "parts", "finishReason", "errorText", "error"}
 _APPROVAL = frozenset({"type", "approvalId", "toolCallId"})
 
 
+def _text_key(payload: dict[str, Any]) -> tuple[Kind, str]:
+    """The kind of a part, by the name of its event, and its id."""
+    return "text" if payload["type"].startswith("text") else "reasoning", _key(payload.get("id"))
+
+
 def _key(id_: Any) -> str:
     """What an id is known by, whatever it is."""
     return id_ if isinstance(id_, str) and id_ else _json.encode(None if is_blank(id_) else id_)
@@ -562,9 +543,9 @@ HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
     "text-start": VercelUI._text_start,
     "text-delta": VercelUI._text_delta,
     "text-end": VercelUI._text_end,
-    "reasoning-start": VercelUI._reasoning_start,
-    "reasoning-delta": VercelUI._reasoning_delta,
-    "reasoning-end": VercelUI._reasoning_end,
+    "reasoning-start": VercelUI._text_start,
+    "reasoning-delta": VercelUI._text_delta,
+    "reasoning-end": VercelUI._text_end,
     "tool-input-start": VercelUI._input_start,
     "tool-input-delta": VercelUI._input_delta,
     "tool-input-end": VercelUI._input_end,
