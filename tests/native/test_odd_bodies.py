@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import chunkfold
-from chunkfold import Response
+from chunkfold import Response, dialects
 from tests.native.forms import different
 
 
@@ -304,11 +304,38 @@ COMPLETIONS = {
         "generation_settings": {"seed": 1, "grammar": ""}, "prompt": "", "has_new_line": False, "stop_type": "eos", "stopping_word": "", "timings": {}},
 }  # fmt: skip
 
+def cohere(finish="COMPLETE", **message):
+    return {"id": "c", "message": {"role": "assistant", **message}, "finish_reason": finish}
+
+
+COHERE = {
+    "nothing-but-a-message": {"message": {}, "finish_reason": None},
+    "failed": {"message": {}, "finish_reason": "ERROR", "error": "gone"},
+    "text": cohere(content="a"),
+    "blocks-that-leave-something-out": cohere(content=[{"type": "text"}, {"text": "a"}, {"type": "thinking", "thinking": ""}, {}]),
+    "calls-that-leave-something-out": cohere("TOOL_CALL", tool_calls=[
+        {"id": "a"}, {"id": "b", "type": None, "function": {"name": "look", "arguments": None}}, {"function": {"name": "look"}},
+        {"type": "function", "function": {"name": "look", "arguments": {"a": 1}}},
+    ]),
+    "citations-twice": cohere(content=[{"type": "text", "text": "a"}], citations=[{"start": 0}, {"start": 0}, None]),
+}  # fmt: skip
+
+COHERE_V1 = {
+    "of-no-known-kind": {"text": "a", "finish_reason": "COMPLETE"},
+    "text-without-an-id": {"text": "a", "chat_history": [], "finish_reason": "COMPLETE"},
+    "meta-null": {"text": "a", "generation_id": "g", "meta": None},
+    "citations-twice": {"text": "a", "generation_id": "g", "citations": [{"start": 0}, {"start": 0}]},
+    "calls-without-parameters": {"text": "", "generation_id": "g", "tool_calls": [{"name": "look"}, {"name": "look", "parameters": {"a": 1}}]},
+    "generations": {"id": "g", "generations": [{"id": "x", "finish_reason": "COMPLETE"}, {"id": "y", "text": "b"}], "prompt": "p"},
+}  # fmt: skip
+
 ALL = {
     "openai-chat": CHAT,
     "anthropic-messages": ANTHROPIC,
     "openai-responses": RESPONSES,
     "openai-completions": COMPLETIONS,
+    "cohere-v2": COHERE,
+    "cohere-v1": COHERE_V1,
 }
 BODIES = [(dialect, name, body) for dialect, bodies in ALL.items() for name, body in bodies.items()]
 
@@ -346,7 +373,10 @@ def ruin(value):
 
 
 ERRORS = [
+    *((dialect, {"error": {"message": "Gone", "type": "server_error", "code": 502}}) for dialect in dialects.names()),
     ("openai-chat", {"id": "c", "choices": None, "error": {"message": "Gone", "code": 502}}),
+    ("cohere-v2", {"message": "invalid api token"}),
+    ("cohere-v1", {"message": "invalid api token"}),
     ("anthropic-messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}, "request_id": "r"}),
     ("bedrock-converse", {"message": "Too many requests", "__type": "ThrottlingException"}),
     ("bedrock-invoke", {"message": "Too many requests", "__type": "ThrottlingException"}),

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold.native._build import (
     APPEND,
+    EXTEND,
     FIRST,
     LAST,
     TRANSPORT,
     Rule,
+    add_error,
     add_unknown,
     arguments_of,
     choices_of,
     copied,
+    error_of,
     extra_of,
     fields,
     fill,
@@ -26,13 +29,11 @@ from chunkfold.native._build import (
     usage_of,
     with_object,
 )
-from chunkfold.native.cohere_v2 import add_error
 from chunkfold.parts import TextPart, ToolCall, UnknownPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold.parts import Part
     from chunkfold.response import Choice, Message, Response
 
 __all__ = ["RULES", "body", "request"]
@@ -40,8 +41,8 @@ __all__ = ["RULES", "body", "request"]
 _FIELDS: dict[str, Rule] = {
     "generation_id": FIRST,
     "text": APPEND,
-    "tool_calls[]": Rule("extend", "tool_calls[]"),
-    "citations[]": Rule("extend", "citations[]"),
+    "tool_calls[]": EXTEND,
+    "citations[]": EXTEND,
     "generations[].text": APPEND,
     # At the top in chat, in each generation of `generate`: the tests of the facts look at it.
     "finish_reason": APPEND,
@@ -49,7 +50,7 @@ _FIELDS: dict[str, Rule] = {
 
 RULES: Mapping[str, Rule] = {
     **_FIELDS,
-    **{f"response.{path}": Rule(how, at or path) for path, (how, at) in _FIELDS.items()},
+    **{f"response.{path}": Rule(rule.how, path) for path, rule in _FIELDS.items()},
     "response": Rule("last", "$"),
     # What kind of event it is, and which answer it belongs to.
     "event_type": TRANSPORT,
@@ -68,12 +69,10 @@ RULES: Mapping[str, Rule] = {
 def body(response: Response) -> dict[str, Any]:
     """The Chat v1 response, or that of `generate`."""
     extra, whole = response.extra, is_whole(response)
-    out = fields(extra, ("generations", "meta"))
+    out = fields(extra, ("generations",))
     usage = usage_of(response.usage)
-    if usage is not None or "meta" in extra:
-        out["meta"] = {**fields(extra_of(extra, "meta")), **(usage or {})}
-    if "meta" in extra and usage is None and not isinstance(extra["meta"], dict):
-        out["meta"] = copied(extra["meta"])
+    if usage is not None:
+        out["meta"] = {**fields(extra_of(extra, "meta")), **usage}
     error = response.error
     parts = [part for choice in response.choices for part in choice.parts]
     # Only `generate` has no id at the start; calls and citations are in chat alone.
@@ -84,17 +83,17 @@ def body(response: Response) -> dict[str, Any]:
     if "generations" in extra or (not is_chat and is_said and not whole):
         _add_generations(out, response, whole)
     elif whole or is_chat or (error is None and not parts):
-        choice = next((choice for choice in response.choices if choice.index == 0), None)
-        fill(out, generation_id=response.id)
-        out["text"] = choice.text if choice is not None else ""
-        if choice is not None:
-            fill(out, finish_reason=choice.native_finish_reason)
-            _add_calls(out, choice.parts, whole)
-            if choice.annotations and not out.get("citations"):
-                out["citations"] = [copied(item) for item in choice.annotations]
+        fill(out, generation_id=response.id, finish_reason=response.native_finish_reason)
+        out["text"] = response.text
+        calls = [_call(part, whole) for part in response.parts if isinstance(part, ToolCall)]
+        if calls:
+            out["tool_calls"] = calls
+        if response.annotations and not out.get("citations"):
+            out["citations"] = copied(response.annotations)
     add_unknown(out, parts)
-    if error is not None and isinstance(error.raw, dict) and "err" in error.raw:
-        out["error"] = copied(error.raw["err"])
+    told = error_of(response)
+    if told is not None and "err" in told:
+        out["error"] = told["err"]
     else:
         add_error(out, response)
     return out
@@ -114,12 +113,6 @@ def _generation(choice: Choice, kept: dict[str, Any], whole: bool) -> dict[str, 
     return out
 
 
-def _add_calls(out: dict[str, Any], parts: tuple[Part, ...], whole: bool) -> None:
-    calls = [_call(part, whole) for part in parts if isinstance(part, ToolCall)]
-    if calls:
-        out["tool_calls"] = calls
-
-
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     out = fields(call.extra)
     fill(out, name=call.name)
@@ -132,7 +125,7 @@ def request(message: Message) -> dict[str, Any]:
     """The entry for `chat_history` of the next request."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     out: dict[str, Any] = {"role": "CHATBOT", "message": "".join(texts)}
-    calls = [call for call in message.parts if isinstance(call, ToolCall) and not call.server_side]
+    calls = [call for call in message.parts if isinstance(call, ToolCall)]
     if calls:
         out["tool_calls"] = [{"name": call.name, "parameters": arguments_of(with_object(call))} for call in calls]
     return out

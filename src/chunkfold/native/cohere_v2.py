@@ -15,10 +15,10 @@ from chunkfold.native._build import (
     LAST,
     TRANSPORT,
     Rule,
+    add_error,
     add_unknown,
     arguments_of,
     copied,
-    error_of,
     extra_of,
     fields,
     fill,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chunkfold.parts import Part
-    from chunkfold.response import Choice, Message, Response
+    from chunkfold.response import Message, Response
 
-__all__ = ["RULES", "add_error", "body", "request"]
+__all__ = ["RULES", "body", "request"]
 
 _CALL = "message.tool_calls[]"
 
@@ -71,37 +71,19 @@ def body(response: Response) -> dict[str, Any]:
     """The Chat v2 response."""
     extra, whole = response.extra, is_whole(response)
     out = fields(extra, ("message",))
-    choice = next((choice for choice in response.choices if choice.index == 0), None)
-    parts = choice.parts if choice is not None else ()
-    content = [part for part in parts if not _is_beside(part)]
-    kept = extra_of(extra, "message")
-    fill(out, id=response.id, usage=usage_of(response.usage))
-    if choice is not None:
-        fill(out, finish_reason=choice.native_finish_reason)
-        if choice.logprobs:
-            out["logprobs"] = [copied(entry) for entry in choice.logprobs]
+    content = [part for part in response.parts if not _is_beside(part)]
+    fill(out, id=response.id, finish_reason=response.native_finish_reason, usage=usage_of(response.usage))
+    if response.logprobs:
+        out["logprobs"] = copied(response.logprobs)
     # An error may have come instead of all.
-    if content or kept or whole or response.id or (response.error is None and not parts):
-        message = _message(content, kept, choice, whole)
+    if content or "message" in extra or response.id or response.error is None:
+        message = out["message"] = _message(content, extra_of(extra, "message"), response.annotations, whole)
         if not whole:
-            message["role"] = message.get("role") or (choice.role if choice is not None else "assistant")
+            message["role"] = response.message.role
             out.setdefault("finish_reason", None)
-        if message or "message" in extra:
-            out["message"] = message
-    add_unknown(out, (part for part in parts if _is_beside(part)))
+    add_unknown(out, filter(_is_beside, response.parts))
     add_error(out, response)
     return out
-
-
-def add_error(out: dict[str, Any], response: Response) -> None:
-    """The error: all there is, or under `error` beside the message."""
-    told = error_of(response)
-    if told is None:
-        return
-    if not out:
-        out.update(told)
-    else:
-        out["error"] = told.get("error") or told
 
 
 def _is_beside(part: Part) -> bool:
@@ -109,7 +91,9 @@ def _is_beside(part: Part) -> bool:
     return isinstance(part, UnknownPart) and part.name != "content" and not part.name.startswith("content.")
 
 
-def _message(parts: Iterable[Part], extra: dict[str, Any], choice: Choice | None, whole: bool) -> dict[str, Any]:
+def _message(
+    parts: Iterable[Part], extra: dict[str, Any], citations: Iterable[dict[str, Any]], whole: bool
+) -> dict[str, Any]:
     out = fields(extra)
     content: list[Any] = []
     plan: list[str] = []
@@ -128,8 +112,8 @@ def _message(parts: Iterable[Part], extra: dict[str, Any], choice: Choice | None
         out["content"] = content[0] if is_text else content
     if calls:
         out["tool_calls"] = calls
-    if choice is not None and choice.annotations and not out.get("citations"):
-        out["citations"] = [copied(item) for item in choice.annotations]
+    if citations and not out.get("citations"):
+        out["citations"] = copied(citations)
     return out
 
 
@@ -137,26 +121,25 @@ def _block(part: Part) -> list[Any]:
     """The block of the content that a part is."""
     if isinstance(part, UnknownPart):
         return [copied(part.payload)]
-    if isinstance(part, RefusalPart):
-        return [{"type": "text", "text": part.text}]
-    if not isinstance(part, (TextPart, ReasoningPart)):
+    if not isinstance(part, (TextPart, RefusalPart, ReasoningPart)):
         return []
-    if part.extra.get("$form") == "string":
+    extra = item_of(part)
+    if extra.get("$form") == "string":
         return [part.text]
-    name = "text" if isinstance(part, TextPart) else "thinking"
-    out = {**fields(part.extra), "type": name, name: part.text}
-    for key in part.extra.get("$absent", ()):
+    name = "thinking" if isinstance(part, ReasoningPart) else "text"
+    out = {**fields(extra), "type": name, name: part.text}
+    for key in extra.get("$absent", ()):
         if key == "type" or not part.text:
             out.pop(key, None)
     return [out]
 
 
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
-    absent = item_of(call).get("$absent", ())
+    absent = call.extra.get("$absent", ())
     out = fields(call.extra, ("function",))
     fill(out, id=call.id)
-    if "type" not in absent and out.get("type", "") == "":
-        out["type"] = call.type
+    if "type" not in absent:
+        out.setdefault("type", call.type)
     function = fields(extra_of(call.extra, "function"))
     fill(function, name=call.name)
     if "arguments" not in absent and ("arguments" not in function or call.raw_arguments):
@@ -170,8 +153,5 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request: plan, calls and content, with what they cite."""
     parts = [usual(part) for part in message.parts if not isinstance(part, UnknownPart)]
-    out = {"role": message.role, **_message(parts, {}, None, False)}
     cited = [item for part in parts if isinstance(part, TextPart) for item in part.annotations]
-    if cited:
-        out["citations"] = copied(cited)
-    return out
+    return {"role": message.role, **_message(parts, {}, cited, False)}
