@@ -147,6 +147,57 @@ def test_a_named_dialect_stands_though_the_stream_speaks_another():
     assert "anthropic-messages" in note.detail
 
 
+DASHSCOPE = {"output": {"choices": [{"message": {"content": "hel"}}]}, "usage": {"output_tokens": 1}, "request_id": "r"}
+USED = {**chunk({"content": "hel"}), "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+CALL = chunk({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "look_up", "arguments": ""}}]})
+WATSONX = {"model_id": "g", "results": [{"generated_text": "hel", "generated_token_count": 1, "input_token_count": 1}]}
+COHERE = {"type": "tool-call-delta", "index": 0, "delta": {"message": {"tool_calls": {"function": {"arguments": "{"}}}}}
+
+
+@pytest.mark.parametrize(
+    ("payload", "name"),
+    [
+        (DASHSCOPE, "openai-chat"),
+        (DASHSCOPE, "openai-completions"),
+        (DASHSCOPE, "watsonx"),
+        (USED, "dashscope"),
+        (CALL, "openai-completions"),
+        (COHERE, "vercel-ui"),
+        (WATSONX, "bedrock-invoke"),
+    ],
+)
+def test_what_another_dialect_shares_with_the_named_one_does_not_hide_the_rest(payload, name):
+    """Both have a `usage`, or events of one name. Only that was taken, and the texts and calls beside it were lost."""
+    start = {"type": "message-start", "delta": {"message": {"role": "assistant"}}} if payload is COHERE else payload
+    payloads = [start, payload, payload]
+    response = assert_laws(b"".join(map(sse, payloads)), list(map(sse, payloads)), name)
+    assert [(part.kind, part.payload) for part in response.parts] == [("unknown", item) for item in payloads]
+    assert [note.kind for note in response.diagnostics] == ["dialect_mismatch"]
+    assert chunkfold.fold(payloads, name) == response
+
+
+def test_what_bedrock_wraps_may_come_unwrapped_and_nothing_else():
+    """DashScope's texts tell all so far. They were taken for pieces of a model that Bedrock serves."""
+    response = chunkfold.fold([CALL, chunk({"content": "hel"}), chunk({}, finish_reason="stop")], "bedrock-invoke")
+    assert (response.text, [call.name for call in response.tool_calls]) == ("hel", ["look_up"])
+    response = chunkfold.fold([DASHSCOPE, DASHSCOPE], "bedrock-invoke")
+    assert (response.text, [part.payload for part in response.parts]) == ("", [DASHSCOPE, DASHSCOPE])
+
+
+def test_under_a_wrong_name_errors_and_pings_are_still_what_they_are():
+    error = sse({"error": {"message": "slow down", "code": 429}})
+    response = chunkfold.fold(HELLO + b": ping\n\n" + sse({"type": "ping"}) + HELLO + error, "anthropic-messages")
+    assert [part.kind for part in response.parts] == ["unknown", "unknown"]
+    assert (response.error.message, response.finish_reason) == ("slow down", "error")
+
+
+def test_what_the_named_dialect_knows_after_all_is_read():
+    """A gateway's greeting looked like another dialect."""
+    response = chunkfold.fold(sse({"type": "message_stop"}) + HELLO + STOP + DONE, "openai-chat")
+    assert (response.text, response.finish_reason, response.ended) == ("hello", "stop", "clean")
+    assert [note.kind for note in response.diagnostics] == ["dialect_mismatch"]
+
+
 def test_a_right_name_gives_no_note_even_if_other_things_come_first():
     for body in (HELLO + STOP, UNDECIDED + HELLO, b": ping\n\n" + HELLO):
         assert notes(decode([body], "openai-chat")) == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json, dialects
 from chunkfold._wording import described
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
-from chunkfold.dialects._words import is_blank, is_ping
+from chunkfold.dialects._words import is_blank, is_ping, word
 from chunkfold.events import ErrorEvent
 from chunkfold.framing import Frame
 from chunkfold.response import StreamError
@@ -61,6 +61,8 @@ class Payloads:
         self._end_mark = False
         self._named = dialect != "auto"
         self._suspect = self._named
+        # The stream does not look like the dialect that was named.
+        self._misnamed = False
         # The payloads, up to two, that the named dialect did not recognise.
         self._doubtful: list[dict[str, Any]] = []
         self._held: list[tuple[Any, Frame]] = []
@@ -139,10 +141,18 @@ class Payloads:
     def _say(self, payload: dict[str, Any], frame: Frame) -> None:
         """Hand a payload to the dialect, without what is around it."""
         assert self.dialect is not None  # noqa: S101 - for the type checker; set by the callers
-        if self.envelope is None:
+        if self._misnamed and self._is_of_another(payload, frame, self.dialect):
+            self.dialect.strange(payload, frame, word(payload.get("type"), payload.get("object")))
+        elif self.envelope is None:
             self.dialect.decode(payload, frame)
         else:
             self._unpack(payload, frame, self.envelope, self.dialect)
+
+    @staticmethod
+    def _is_of_another(payload: dict[str, Any], frame: Frame, dialect: dialects.Dialect) -> bool:
+        """True for what a dialect knows, and not *dialect*, which would take what it shares and drop the rest."""
+        found = dialects.recognise(payload, frame.event)
+        return found is not None and found.name != dialect.name and found.name not in dialect.holds
 
     def _unpack(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """Take a payload out of its envelope."""
@@ -244,7 +254,7 @@ class Payloads:
         writer.introduce(start)
 
     def _settle(self) -> None:
-        is_settled = self.has_spoken and not self._suspect and self.envelope is None
+        is_settled = self.has_spoken and not self._suspect and not self._misnamed and self.envelope is None
         self.settled = self.dialect if is_settled else None
 
     def _check_name(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -258,6 +268,7 @@ class Payloads:
                 self._suspect = False
             elif other is not None and other.name != self.dialect.name:
                 self._suspect = False
+                self._misnamed = True
                 self._writer.diagnose("dialect_mismatch", f"named {self.dialect.name}, looks like {other.name}")
             elif len(self._doubtful) < 2:
                 self._doubtful.append(payload)

@@ -58,6 +58,8 @@ class Dialect:
     """A key at the top whose number tells repeats: such frames may differ in it if it rises."""
     running_keys: ClassVar[tuple[str, ...]] = ()
     """Keys, or paths, of objects whose numbers are running totals that the latest frame settles: see `catch_up`."""
+    holds: ClassVar[tuple[str, ...]] = ()
+    """The dialects whose payloads it wraps. They may come unwrapped."""
     listens: ClassVar[bool] = False
     """True where the dialect has to know every delta: see `hear`."""
     payloads: ClassVar[tuple[str, ...]] = ()

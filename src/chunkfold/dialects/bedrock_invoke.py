@@ -53,6 +53,9 @@ class BedrockInvoke(Dialect):
 
     name: ClassVar[str] = "bedrock-invoke"
     ends_with_body: ClassVar[bool] = True
+    holds: ClassVar[tuple[str, ...]] = (
+        "anthropic-messages", "bedrock-converse", "cohere-v1", "cohere-v2", "openai-chat", "openai-completions",
+    )  # fmt: skip
     words: ClassVar[Mapping[str, str]] = {
         "intervened": "content_filter",
         "finished": "stop",
