@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import enum
 import http.client
 import types
 import warnings
+from collections import UserDict
 
 import msgspec
 import pydantic
@@ -169,6 +171,61 @@ def test_objects_fold_through_every_door():
     events = chunkfold.stream(chunks)
     assert "".join(events.text()) == "ab"
     assert chunkfold.fold(chunks) == events.response() == folder.close()
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    id: str
+
+
+def test_a_dataclass_without_a_dict_is_read_by_its_fields():
+    assert payload_of(Slotted("c")) == {"id": "c"}
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        pytest.param(lambda delta: [Model(index=0, delta=delta)], id="what dict() makes of a pydantic model"),
+        pytest.param(lambda delta: [types.SimpleNamespace(index=0, delta=vars(delta))], id="vars()"),
+        pytest.param(lambda delta: ({"index": 0, "delta": delta},), id="a tuple"),
+        pytest.param(lambda delta: [UserDict(index=0, delta=delta)], id="another mapping"),
+    ],
+)
+def test_payloads_that_are_dicts_may_hold_what_is_none(inside):
+    """`dict(chunk)` and `chunk.__dict__` of SDKs' models leave models inside; other code makes tuples of lists."""
+    payloads = [
+        {"object": "chat.completion.chunk", "choices": inside(Model(content="a"))},
+        {"object": "chat.completion.chunk", "choices": inside(Model(content="b"))},
+    ]
+    decoder, folder = chunkfold.Decoder(), chunkfold.Folder()
+    deltas = [event.text for payload in payloads for event in decoder.feed(payload) if event.type == "text_delta"]
+    for payload in payloads:
+        folder.feed(payload, events=False)
+    assert deltas == ["a", "b"]
+    assert folder.close().text == chunkfold.fold(payloads).text == "ab"
+
+
+def test_what_google_genai_dumps_is_as_on_the_wire():
+    """`model_dump()` of a chunk has snake case, bytes and enums, where `mode="json"` was not asked for."""
+    parts = [
+        {"function_call": {"name": "look", "args": {}}, "thought_signature": b"\xff\x00"},
+        {"inline_data": {"mime_type": "image/png", "data": b"\x89PNG"}},
+    ]
+    response = chunkfold.fold([{"candidates": [{"content": {"parts": parts}, "finish_reason": Reason.STOP}]}])
+    call, picture = response.parts
+    assert (call.extra["signature"], picture.data) == ("/wA=", b"\x89PNG")
+    assert type(response.native_finish_reason) is str
+    assert chunkfold.Response.from_json(response.to_json()) == response
+
+
+def test_what_nobody_knows_inside_of_a_payload_stops_nothing():
+    """LiteLLM and frameworks put objects of their own beside what the server sent."""
+    payload = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "a"}}]}
+    for own in (object(), [object()], types.SimpleNamespace(connection=object())):
+        assert chunkfold.fold([{**payload, "own": own}]).text == "a"
+        assert chunkfold.fold([types.SimpleNamespace(**payload, own=own)]).text == "a"
+    payload["own"] = payload
+    assert chunkfold.fold([payload]).text == "a"
 
 
 class Whole(pydantic.BaseModel):

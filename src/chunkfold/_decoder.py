@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._frames import NOTHING, Frames, unwrapped
+from chunkfold._objects import json_payload
 from chunkfold._payloads import HEAD_BYTES, Payloads
 from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
@@ -35,6 +36,7 @@ __all__ = ["Decoder", "not_fed"]
 
 _LF = 0x0A
 _PIECE = "PayloadPart"
+_NO_FRAME = Frame(b"")
 
 
 class Decoder:
@@ -374,10 +376,10 @@ class Decoder:
             self._is_piecewise = True
             self._feed_bytes(piece)
             return
-        if not self._is_piecewise:
+        if self._mode != "payloads" and not self._is_piecewise:
             self._set_mode("payloads")
         self._writer.careful = True
-        self._hand_on(dict(payload), Frame(b""))
+        self._hand_on(json_payload(payload), _NO_FRAME)
         self._writer.frame += 1
 
     def _learn_anew(self) -> None:

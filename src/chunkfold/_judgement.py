@@ -119,7 +119,7 @@ def _judged_call(
         return _with_null(call) if call.status == "empty" and policy.empty_arguments == "null" else call
     if policy.non_object_arguments == "accept" and not call.is_usable and _is_json(call.raw_arguments, depth):
         return msgspec.structs.replace(call, status="complete")
-    size = len(call.raw_arguments.encode("utf-8", "surrogatepass"))
+    size = 0 if lost else len(call.raw_arguments.encode("utf-8", "surrogatepass"))
     why = "none came" if lost else call.status
     diagnostics.append(
         Diagnostic(

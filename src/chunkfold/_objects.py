@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import Usage
 
-__all__ = ["error_body_of", "is_noise", "payload_of"]
+__all__ = ["error_body_of", "is_noise", "json_payload", "payload_of"]
 
 # Stand-ins for "absent" that some SDKs leave in fields.
 _ABSENT = frozenset({"Unset", "UnsetType", "NotGiven", "Omit", "NotSetType", "_Unset"})
@@ -50,10 +51,8 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
     Raises:
         TypeError: If *item* has no shape that is known.
     """
-    if item is None or isinstance(item, dict):
+    if item is None or isinstance(item, (dict, Mapping)):
         return item
-    if isinstance(item, Mapping):  # of another kind, as what it holds may be
-        return {key: _plain(held) for key, held in item.items()}
     if hasattr(item, "tool_call_chunks"):
         return _langchain(item, usage_so_far)
     inner = getattr(item, "chunk", None)
@@ -74,6 +73,37 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
     if plain.keys() == _NAMED and isinstance(plain["data"], dict):
         return plain["data"]  # groq wraps what has a name
     return plain
+
+
+def json_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    A copy of *payload* that holds what JSON has. Mostly it does so anyway; but `dict(chunk)` leaves models inside,
+    `model_dump()` bytes and enums, and other code tuples.
+    """
+    own = dict(payload)
+    try:
+        return own if _is_json(own) else {key: _plain(held) for key, held in own.items()}
+    except RecursionError:
+        return own  # as deep as that, the dialect says so
+
+
+_JSON = frozenset({str, int, float, bool, NoneType})
+
+
+def _is_json(payload: dict[str, Any]) -> bool:
+    """True if all that *payload* holds is as JSON is decoded."""
+    for held in payload.values():
+        kind = type(held)
+        if kind in _JSON:
+            continue
+        if kind is list:
+            for item in held:
+                kind = type(item)
+                if kind not in _JSON and not (kind is dict and _is_json(item)):
+                    return False
+        elif kind is not dict or not _is_json(held):
+            return False
+    return True
 
 
 def _event_bytes(item: Any, data: str) -> bytes:
@@ -114,7 +144,7 @@ def _is_derived(item: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """*value* with every object in it as a dict, and what is absent left out."""
+    """*value* with every object in it as a dict, and what is absent left out. What has no known shape stays."""
     if value is None or isinstance(value, (str, int, float)):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, bytes):
@@ -139,8 +169,7 @@ def _fields(item: Any) -> Any:
         # What mistralai and google-genai do not know they hand out as it came.
         return _plain(item.raw) if item.__dict__.get("is_unknown") is True else _pydantic(item, named)
     if isinstance(item, Value):
-        remedy = ": its place is StreamAccumulator().observe()" if isinstance(item, Event) else ""
-        raise TypeError(f"{_no_payload(item)}, and not what chunkfold has made{remedy}")
+        return item
     if hasattr(item, "__struct_fields__"):
         return {name: _plain(getattr(item, name)) for name in item.__struct_fields__}
     if callable(getattr(item, "to_dict", None)):
@@ -148,13 +177,19 @@ def _fields(item: Any) -> Any:
     if callable(getattr(item, "isoformat", None)):
         return item.isoformat().replace("+00:00", "Z")
     attributes = getattr(item, "__dict__", None)
+    if attributes is None and hasattr(item, "__dataclass_fields__"):
+        attributes = {name: getattr(item, name) for name in item.__dataclass_fields__ if hasattr(item, name)}
     if attributes is None or kind.__module__ == "builtins" or any(hasattr(item, name) for name in _OF_SOURCES):
-        raise TypeError(_no_payload(item))
+        return item
     return {name: _plain(held) for name, held in attributes.items() if name[0] != "_" and _is_there(held)}
 
 
 def _no_payload(item: Any) -> str:
-    return f"the source gave {described(item)}; expected bytes, text, payloads or an SDK's objects"
+    told = f"the source gave {described(item)}; expected bytes, text, payloads or an SDK's objects"
+    if not isinstance(item, Value):
+        return told
+    remedy = ": its place is StreamAccumulator().observe()" if isinstance(item, Event) else ""
+    return f"{told}, and not what chunkfold has made{remedy}"
 
 
 def _pydantic(item: Any, named: Any) -> dict[str, Any]:

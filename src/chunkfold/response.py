@@ -189,7 +189,8 @@ class Message(Value, frozen=True, eq=False):
             before = out[-1] if out else None
             if isinstance(part, TextPart) and isinstance(before, TextPart) and _is_same_text(before, part):
                 cited = before.annotations + part.annotations
-                out[-1] = replace(before, text=before.text + part.text, annotations=cited)
+                phase = before.phase if before.phase == part.phase else None
+                out[-1] = replace(before, text=before.text + part.text, phase=phase, annotations=cited)
             elif (
                 isinstance(part, ReasoningPart) and isinstance(before, ReasoningPart) and _is_same_thought(before, part)
             ):

@@ -163,6 +163,36 @@ def test_a_pause_holds_everybody():
     assert clock.time == pytest.approx(1007)
 
 
+@pytest.mark.parametrize("limits", [{}, {"tokens": 100}])
+def test_a_pause_holds_everybody_also_without_a_limit_of_requests(limits):
+    clock = FakeClock()
+    limiter = RateLimiter(**limits, clock=clock)
+    limiter.pause("k", 7)
+    assert limiter.acquire("k").waited == pytest.approx(7)
+    assert [limiter.acquire("k").waited for _ in range(1000)] == [0] * 1000
+
+
+def test_who_goes_ahead_has_waited_as_long_as_is_allowed_in_all():
+    """Some of it for the requests, the rest for tokens that are not to be had, or until the server asked for more."""
+    clock = FakeClock()
+    limiter = RateLimiter(requests=2, tokens=1, max_wait=40, or_go_ahead=True, clock=clock)
+    limiter.acquire(tokens=1)
+    limiter.acquire()
+    assert limiter.acquire(tokens=1).waited == pytest.approx(40)
+    assert clock.time == pytest.approx(1040)
+
+    class Refused(FakeClock):
+        def sleep(self, seconds):
+            other.pause("", 100)
+            super().sleep(seconds)
+
+    later = Refused()
+    other = RateLimiter(requests=1, max_wait=70, or_go_ahead=True, clock=later)
+    other.acquire()
+    assert other.acquire().waited == pytest.approx(70)
+    assert later.time == pytest.approx(1070)
+
+
 def test_requests_go_back_if_the_tokens_are_not_to_be_had():
     clock = FakeClock()
     limiter = RateLimiter(requests=1, tokens=100, max_wait=5, clock=clock)

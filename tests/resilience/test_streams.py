@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.message
 import gc
 import io
 import json
 import socket
 import sys
 import threading
+import urllib.error
 
 import pytest
 
@@ -940,6 +942,23 @@ def test_a_redirection_that_was_not_followed_is_not_asked_again():
     stream, server, _ = make(Refusal(308), ANSWER)
     list(stream)
     assert (len(server.opened), stream.response().error.status) == (1, 308)
+
+
+def test_an_answer_that_urllib_raises_is_one_in_threads_and_in_tasks():
+    """Tasks get it from `asyncio.to_thread(urlopen, request)`."""
+    quota = b'{"error": {"message": "Pay first", "type": "insufficient_quota"}}'
+
+    def refused():
+        raise urllib.error.HTTPError("http://x", 429, "Too Many Requests", email.message.Message(), io.BytesIO(quota))
+
+    async def read():
+        async with resilience.astream(lambda: asyncio.to_thread(refused)) as stream:
+            return [event async for event in stream], stream.response()
+
+    with resilience.stream(refused) as stream:
+        events = list(stream)
+    assert stream.response().error.type == "insufficient_quota"
+    assert asyncio.run(read()) == (events, stream.response())
 
 
 def test_a_refusal_without_a_word_has_its_status_alone():

@@ -72,7 +72,7 @@ class BedrockConverse(Dialect):
         # What server-side tools returned, given to the part when its block stops: a list that only grows.
         self._results: dict[Any, list[Any]] = {}
         # What is withheld and came in pieces, which are one blob: the first piece, and those after it.
-        self._withheld: dict[Any, list[str | bytes]] = {}
+        self._withheld: dict[Any, list[str]] = {}
         # Argument text for blocks that are no calls.
         self._orphans: dict[Any, list[str]] = {}
         # The exact text of the payload, and where in it the event stands.
@@ -254,14 +254,14 @@ class BedrockConverse(Dialect):
                 self.w.delta(self._part(index, "reasoning"), value)
             elif member == "signature" and isinstance(value, str):
                 self.w.update(self._part(index, "reasoning"), signature=value)
-            elif member in ("redactedContent", "data") and isinstance(value, (str, bytes)):
+            elif member in ("redactedContent", "data") and isinstance(value, str):
                 self._redacted(index, value)
             elif member == "reasoningText" and isinstance(value, dict):
                 self._reasoning(index, value)  # as the whole body has it
             else:
                 self.w.unknown(f"delta.reasoningContent.{member}", content)
 
-    def _redacted(self, index: Any, content: str | bytes) -> None:
+    def _redacted(self, index: Any, content: str) -> None:
         """Most send it in one piece; what comes after the first is put to it when the block stops."""
         slot = self._part(index, "reasoning")
         pieces = self._withheld.setdefault(index, [])
@@ -394,7 +394,7 @@ class BedrockConverse(Dialect):
         if isinstance(thought, dict):
             self.w.delta(slot, thought.get("text"))
             self.w.update(slot, signature=thought.get("signature"))
-        if redacted and isinstance(redacted, (str, bytes)):
+        if redacted and isinstance(redacted, str):
             self.w.update(slot, extra=_redacted(redacted))
         return slot
 
@@ -490,22 +490,18 @@ def _result(result: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _redacted(content: str | bytes) -> dict[str, Any]:
-    """Encrypted thinking: base64 on the wire, bytes from boto3."""
-    return {"redacted": True, "encrypted": _base64(content)}
+def _redacted(content: str) -> dict[str, Any]:
+    """Encrypted thinking, in base64."""
+    return {"redacted": True, "encrypted": content}
 
 
-def _one_blob(pieces: Sequence[str | bytes]) -> str:
+def _one_blob(pieces: Sequence[str]) -> str:
     """The pieces as one, in base64, of which each has its own padding; what is none is the text that it is."""
     try:
-        blobs = [piece if isinstance(piece, bytes) else base64.b64decode(piece, validate=True) for piece in pieces]
+        blobs = [base64.b64decode(piece, validate=True) for piece in pieces]
     except ValueError:
-        return "".join(map(_base64, pieces))
-    return _base64(b"".join(blobs))
-
-
-def _base64(data: str | bytes) -> str:
-    return data if isinstance(data, str) else base64.b64encode(data).decode()
+        return "".join(pieces)
+    return base64.b64encode(b"".join(blobs)).decode()
 
 
 def _format(image: dict[str, Any]) -> dict[str, Any]:
@@ -524,11 +520,11 @@ def _image_source(image: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     place = source.get("s3Location")
     if isinstance(place, dict) and isinstance(place.get("uri"), str):
         extra["url"] = place["uri"]
-    data = source.get("bytes")
-    if isinstance(data, str):
+    data, text = b"", source.get("bytes")
+    if isinstance(text, str):
         with suppress(ValueError):
-            data = base64.b64decode(data, validate=True)
-    if not isinstance(data, bytes) or not data:
+            data = base64.b64decode(text, validate=True)
+    if not data:
         return b"", extra
     rest["source"] = {key: value for key, value in source.items() if key != "bytes"}
     return data, extra

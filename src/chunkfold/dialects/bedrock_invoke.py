@@ -65,9 +65,9 @@ class BedrockInvoke(Dialect):
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         chunk = payload.get("chunk")
-        if isinstance(chunk, dict) and isinstance(chunk.get("bytes"), (str, bytes)):
+        if isinstance(chunk, dict) and isinstance(chunk.get("bytes"), str):
             return CERTAIN
-        if isinstance(payload.get("bytes"), (str, bytes)) and payload.keys() <= _ENVELOPE:
+        if isinstance(payload.get("bytes"), str) and payload.keys() <= _ENVELOPE:
             return CERTAIN if event == "chunk" else LIKELY
         if not payload.keys().isdisjoint(_COUNTS):
             # The model's own object, taken out of its envelope.
@@ -99,7 +99,7 @@ class BedrockInvoke(Dialect):
 
     def _chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         data = payload.get("bytes")
-        if isinstance(data, (str, bytes)):
+        if isinstance(data, str):
             self.w.extras(payload, _ENVELOPE)
             if data:
                 self._open_envelope(data)
@@ -114,11 +114,11 @@ class BedrockInvoke(Dialect):
             # A blocked prompt is answered by the guardrail's own text, with no reason of the model's.
             self.w.finish(0, "INTERVENED")
 
-    def _open_envelope(self, data: str | bytes) -> None:
+    def _open_envelope(self, data: str) -> None:
         w = self.w
         self._enveloped = True
         try:
-            text = data if isinstance(data, bytes) else base64.b64decode(data, validate=True)
+            text = base64.b64decode(data, validate=True)
         except ValueError:
             w.diagnose("bad_base64", f"a chunk of {len(data)} characters is not base64; kept as an unknown part")
             w.unknown("chunk", data)

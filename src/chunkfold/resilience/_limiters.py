@@ -24,6 +24,8 @@ __all__ = ["Limiter", "Permit", "RateLimiter", "SharedRateLimiter", "TokenBucket
 _SLICE = 1.0
 # Times come as floats; a millionth of a token is no debt.
 _EPSILON = 1e-6
+# More requests a minute than there can be.
+_ANY_NUMBER = 1e12
 
 
 class Limiter(Protocol):
@@ -247,7 +249,7 @@ class RateLimiter:
         self._or_go_ahead = or_go_ahead
         self._clock = clock if clock is not None else Clock()
         self._lock = threading.Lock()
-        self._buckets: dict[str, tuple[TokenBucket | None, TokenBucket | None]] = {}
+        self._buckets: dict[str, tuple[TokenBucket, TokenBucket | None]] = {}
 
     def acquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """
@@ -257,7 +259,8 @@ class RateLimiter:
             LimiterTimeout: If there is none within *max_wait* seconds, or the limiter's own, whichever is shorter.
             ValueError: If *tokens* are more than a minute has.
         """
-        steps = self._steps(key, tokens, max_wait)
+        begun, longest = self._clock.now(), self._longest(max_wait)
+        steps = self._steps(key, tokens, longest)
         try:
             bucket, amount, limit = next(steps)
             while True:
@@ -265,19 +268,20 @@ class RateLimiter:
         except StopIteration as stop:
             permit: Permit = stop.value
             return permit
-        except LimiterTimeout as late:
+        except LimiterTimeout:
             self._undo(steps)
             if not self._or_go_ahead:
                 raise
-            self._clock.sleep(late.max_wait)
-            return Permit(late.max_wait)
+            self._clock.sleep(self._left(begun, longest))
+            return Permit(self._clock.now() - begun)
         except BaseException:
             self._undo(steps)
             raise
 
     async def aacquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """As `acquire`, in a task. Who is cancelled takes nothing."""
-        steps = self._steps(key, tokens, max_wait)
+        begun, longest = self._clock.now(), self._longest(max_wait)
+        steps = self._steps(key, tokens, longest)
         try:
             bucket, amount, limit = next(steps)
             while True:
@@ -285,12 +289,12 @@ class RateLimiter:
         except StopIteration as stop:
             permit: Permit = stop.value
             return permit
-        except LimiterTimeout as late:
+        except LimiterTimeout:
             self._undo(steps)
             if not self._or_go_ahead:
                 raise
-            await self._clock.asleep(late.max_wait)
-            return Permit(late.max_wait)
+            await self._clock.asleep(self._left(begun, longest))
+            return Permit(self._clock.now() - begun)
         except BaseException:
             self._undo(steps)
             raise
@@ -301,22 +305,28 @@ class RateLimiter:
             if bucket is not None:
                 bucket.pause(seconds)
 
-    def _steps(self, key: str, tokens: float, max_wait: float | None) -> Any:
-        """What has to be taken, one bucket after the other; what was taken goes back if the rest is not to be had."""
+    def _longest(self, max_wait: float | None) -> float | None:
+        """How long a wish may wait: as long as its own limit and the limiter's say."""
         limits = [limit for limit in (max_wait, self._max_wait) if limit is not None]
-        limit = min(limits) if limits else None
+        return min(limits) if limits else None
+
+    def _left(self, begun: float, longest: float | None) -> float:
+        """What is left of the longest wait of a wish that has gone for so long."""
+        return max(0.0, begun + (longest or 0.0) - self._clock.now())
+
+    def _steps(self, key: str, tokens: float, limit: float | None) -> Any:
+        """What has to be taken, one bucket after the other; what was taken goes back if the rest is not to be had."""
         requests_bucket, tokens_bucket = self._of(key)
         waited = 0.0
         taken = False
         try:
-            if requests_bucket is not None:
-                waited = yield requests_bucket, 1, limit
-                taken = True
+            waited = yield requests_bucket, 1, limit
+            taken = True
             if tokens_bucket is not None and tokens:
                 left = None if limit is None else max(0.0, limit - waited)
                 waited += yield tokens_bucket, tokens, left
         except GeneratorExit:
-            if taken and requests_bucket is not None:
+            if taken:
                 requests_bucket.give_back(1)
             raise
         return Permit(waited, tokens, tokens_bucket)
@@ -325,14 +335,15 @@ class RateLimiter:
     def _undo(steps: Any) -> None:
         steps.close()
 
-    def _of(self, key: str) -> tuple[TokenBucket | None, TokenBucket | None]:
+    def _of(self, key: str) -> tuple[TokenBucket, TokenBucket | None]:
+        """The buckets of *key*. Every request passes the first, so that it can be paused."""
         with self._lock:
             found = self._buckets.get(key)
             if found is None:
-                requests, tokens = (
-                    None if rate is None else TokenBucket(rate, clock=self._clock) for rate in self._rates
-                )
-                found = self._buckets[key] = (requests, tokens)
+                requests, tokens = self._rates
+                bucket = TokenBucket(requests if requests is not None else _ANY_NUMBER, clock=self._clock)
+                of_tokens = TokenBucket(tokens, clock=self._clock) if tokens is not None else None
+                found = self._buckets[key] = (bucket, of_tokens)
             return found
 
 

@@ -460,7 +460,9 @@ class AsyncResilientStream(_Resilient):
         except Overdue:
             return OVERDUE
         except Exception as error:  # noqa: BLE001 - as above
-            return Failed(error)
+            if not _is_answer(error) or self._course.is_timed:
+                return Failed(error)
+            source = error
         try:
             self._opened = opened = open_async_source(source)
             self._ways_out = (opened.close, *leave)
