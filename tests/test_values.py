@@ -386,6 +386,25 @@ def test_every_error_is_a_chunkfold_error_and_pickles():
     assert "anthropic-messages" in str(chunkfold.UnknownDialect("x", chunkfold.dialects.names()))
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("openai", "(did you mean openai-chat or openai-completions or openai-responses?)"),
+        ("Bedrock_Converse", "(did you mean bedrock-converse?)"),
+        ("gemini-interactions-v2", "(did you mean gemini or gemini-interactions?)"),
+        ("claude", "'claude'; known are: auto, ag-ui, "),
+        ("", "''; known are: auto, ag-ui, "),
+    ],
+)
+def test_an_unknown_dialect_is_told_with_those_of_a_name_like_it(name, hint):
+    assert hint in str(chunkfold.UnknownDialect(name, chunkfold.dialects.names()))
+
+
+def test_a_request_needs_the_name_of_a_dialect():
+    with pytest.raises(chunkfold.UnknownDialect, match="name the dialect here"):
+        chunkfold.Message().to_request("auto")
+
+
 class Unmakeable(Exception):
     """As those of many clients: what it is made of is not what it keeps in `args`."""
 
