@@ -167,6 +167,28 @@ def test_a_response_of_an_http_client_is_heard_beneath():
         chunkfold.wrap(response)
 
 
+REFUSED = b'{"error":{"message":"Slow down","type":"rate_limit_error"}}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_read"), [(429, REFUSED, True), (500, b"oops", True), (302, b"", True), (401, b"{}", False)]
+)
+def test_a_response_that_refuses_tells_its_status(status, body, is_read):
+    """The status is that of the response also where the body says nothing, or nobody reads it."""
+
+    def answered():
+        response = HttpResponse([body[:9], body[9:]])
+        response.status_code, response.headers = status, {"retry-after": "3"}
+        return response
+
+    response, fold = chunkfold.wrap(answered())
+    if is_read:
+        assert b"".join(response.iter_bytes()) == body
+    response.close()
+    assert fold.response() == chunkfold.fold(answered()) if is_read else fold.response().ended == "error"
+    assert (fold.response().error.status, fold.response().error.retry_after) == (status, 3.0)
+
+
 class Inflater:
     """As httpx's decoders."""
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
-from chunkfold._intake import Intake
+from chunkfold._intake import Intake, Refusal, refusal_of
 from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
@@ -46,6 +46,7 @@ class WrappedFold:
         # Bytes have come, so that the objects made of them say nothing new.
         self._hears_bytes = False
         self._reads: list[bytes] = []
+        self._refusal: Refusal | None = None
         self._error: Exception | None = None
         remember(self)
 
@@ -85,6 +86,9 @@ class WrappedFold:
     def _feed(self, data: Any) -> None:
         if self._over or self._error is not None:
             return
+        if self._refusal is not None:
+            self._refusal.hear(data)
+            return
         try:
             self._folder.feed(data, events=False)
         except Exception as error:  # noqa: BLE001 - as above
@@ -111,8 +115,9 @@ class WrappedFold:
         forget(self)
         if error is None:
             self._intake.end()
+        told = self._refusal.error() if self._refusal is not None else error
         try:
-            response = self._folder.close(None if self._is_the_sdks_own(error) else error)
+            response = self._folder.close(None if self._is_the_sdks_own(error) else told)
         except Exception as fault:  # noqa: BLE001 - as above
             self._error = self._error or fault
             response = self._folder.snapshot()
@@ -207,6 +212,7 @@ def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
     response = unread_response(stream)
     if response is None:
         return None
+    fold._refusal = refusal_of(response)
     if not hasattr(response, "iter_bytes"):  # urllib3
         response.stream = _heard(response.stream, fold, left)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
