@@ -364,6 +364,22 @@ def test_an_unusable_call_of_the_server_is_no_reason_to_raise():
 # Errors
 
 
+@pytest.mark.parametrize("behind", ["x", "{}", '{"id":"b"}', " [DONE]", "\n[DONE]", ',{"id":"b"}'])
+def test_json_with_something_behind_it_is_refused(behind):
+    """Two lines of a file in one, or one that was cut out of the wrong place."""
+    for read, text in [(chunkfold.Response.from_json, '{"id":"a"}'), (events.event_from_json, '{"type":"ping"}')]:
+        read(text + " \n")
+        for given in (text + behind, (text + behind).encode()):
+            with pytest.raises(ValueError, match="something stands behind the JSON of the value"):
+                read(given)
+
+
+@pytest.mark.parametrize("text", [b'{"id":"\xff"}', '{"id":"\ud800"}'])
+def test_json_with_damaged_characters_is_refused(text):
+    with pytest.raises(ValueError, match="not in UTF-8"):
+        chunkfold.Response.from_json(text)
+
+
 def test_every_error_is_a_chunkfold_error_and_pickles():
     made = [
         chunkfold.LimitExceeded("parts", 3, 2, RESPONSE, (events.Ping(),)),
