@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import random
 import re
 import time
@@ -69,6 +72,28 @@ def test_what_is_no_stream_is_unrecognised_and_kept(body, dialect):
     assert part.kind == "unknown"
     assert part.payload.strip() == body.decode(errors="replace").strip()
     assert response.finish_reason is None
+
+
+PLAIN = b'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n'
+
+
+@pytest.mark.parametrize("dialect", ["auto", "openai-chat"])
+@pytest.mark.parametrize(
+    ("packer", "body"),
+    [
+        ("gzip", gzip.compress(PLAIN)),
+        ("bzip2", bz2.compress(PLAIN)),
+        ("xz", lzma.compress(PLAIN)),
+        ("zstd", b"(\xb5/\xfd\x04X"),
+        ("zip", b"PK\x03\x04\x14\x00"),
+    ],
+)
+def test_bytes_that_are_packed_are_told_of(packer, body, dialect):
+    """What they are cannot be read off the excerpt in the error."""
+    response = chunkfold.fold(body, dialect)
+    detail = f"packed with {packer}: ask with `curl --compressed`, or unpack it first"
+    assert response.diagnostics == (chunkfold.Diagnostic("compressed", detail=detail),)
+    assert response.error.type == "unrecognised"
 
 
 def test_of_noise_the_message_has_200_characters_and_the_part_64_kib():

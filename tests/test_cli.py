@@ -224,7 +224,7 @@ SPILLED = {
         b'{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3.5s"}]}}',
         "! provider error: RESOURCE_EXHAUSTED: Resource exhausted (status 429, try again after 3.5 s)",
     ),
-    "gzip": (gzip.compress(GOOD), "! this is compressed with gzip: ask with `curl --compressed`, or unpack it"),
+    "gzip": (gzip.compress(GOOD), "! compressed: packed with gzip: ask with `curl --compressed`, or unpack it first"),
     "headers": (
         b"HTTP/1.1 200 OK\r\n\r\n\x00\x00\x01\x52",
         "! this is headers before a body: ask without `curl --include`",

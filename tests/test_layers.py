@@ -60,6 +60,7 @@ LAYERS = {
         "_streams",
         "_doors",
         "_wrap",
+        "_wrapped_fold",
         "_prefill",
         "_record",
         "typed",

@@ -364,6 +364,22 @@ def test_an_unusable_call_of_the_server_is_no_reason_to_raise():
 # Errors
 
 
+@pytest.mark.parametrize("behind", ["x", "{}", '{"id":"b"}', " [DONE]", "\n[DONE]", ',{"id":"b"}'])
+def test_json_with_something_behind_it_is_refused(behind):
+    """Two lines of a file in one, or one that was cut out of the wrong place."""
+    for read, text in [(chunkfold.Response.from_json, '{"id":"a"}'), (events.event_from_json, '{"type":"ping"}')]:
+        read(text + " \n")
+        for given in (text + behind, (text + behind).encode()):
+            with pytest.raises(ValueError, match="something stands behind the JSON of the value"):
+                read(given)
+
+
+@pytest.mark.parametrize("text", [b'{"id":"\xff"}', '{"id":"\ud800"}'])
+def test_json_with_damaged_characters_is_refused(text):
+    with pytest.raises(ValueError, match="not in UTF-8"):
+        chunkfold.Response.from_json(text)
+
+
 def test_every_error_is_a_chunkfold_error_and_pickles():
     made = [
         chunkfold.LimitExceeded("parts", 3, 2, RESPONSE, (events.Ping(),)),
@@ -384,6 +400,25 @@ def test_every_error_is_a_chunkfold_error_and_pickles():
     assert isinstance(made[-1], ImportError)
     assert "chunkfold[httpx]" in str(made[-1])
     assert "anthropic-messages" in str(chunkfold.UnknownDialect("x", chunkfold.dialects.names()))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("openai", "(did you mean openai-chat or openai-completions or openai-responses?)"),
+        ("Bedrock_Converse", "(did you mean bedrock-converse?)"),
+        ("gemini-interactions-v2", "(did you mean gemini or gemini-interactions?)"),
+        ("claude", "'claude'; known are: auto, ag-ui, "),
+        ("", "''; known are: auto, ag-ui, "),
+    ],
+)
+def test_an_unknown_dialect_is_told_with_those_of_a_name_like_it(name, hint):
+    assert hint in str(chunkfold.UnknownDialect(name, chunkfold.dialects.names()))
+
+
+def test_a_request_needs_the_name_of_a_dialect():
+    with pytest.raises(chunkfold.UnknownDialect, match="name the dialect here"):
+        chunkfold.Message().to_request("auto")
 
 
 class Unmakeable(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import itertools
 import json
 import types
 import zlib
@@ -165,6 +166,78 @@ def test_a_response_of_an_http_client_is_heard_beneath():
 
     with pytest.raises(TypeError, match="has been read"):
         chunkfold.wrap(response)
+
+
+REFUSED = b'{"error":{"message":"Slow down","type":"rate_limit_error"}}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_read"), [(429, REFUSED, True), (500, b"oops", True), (302, b"", True), (401, b"{}", False)]
+)
+def test_a_response_that_refuses_tells_its_status(status, body, is_read):
+    """The status is that of the response also where the body says nothing, or nobody reads it."""
+
+    def answered():
+        response = HttpResponse([body[:9], body[9:]])
+        response.status_code, response.headers = status, {"retry-after": "3"}
+        return response
+
+    response, fold = chunkfold.wrap(answered())
+    if is_read:
+        assert b"".join(response.iter_bytes()) == body
+    response.close()
+    assert fold.response() == chunkfold.fold(answered()) if is_read else fold.response().ended == "error"
+    assert (fold.response().error.status, fold.response().error.retry_after) == (status, 3.0)
+
+
+def seconds():
+    """A clock that goes on by one each time it is read."""
+    return itertools.count().__next__
+
+
+@pytest.mark.parametrize("kind", ["bytes", "objects", "beneath", "async"])
+def test_what_came_when_is_told_as_by_a_stream(kind):
+    """The clock is read when the stream is wrapped, at every read and at the end."""
+    if kind == "objects":
+        source, pieces = (item for item in PAYLOADS), list(PAYLOADS)
+    else:
+        source, pieces = iter([*PIECES, DONE]), [*PIECES, DONE]
+    if kind == "beneath":
+        source = SdkStream(HttpResponse(pieces))
+    if kind == "async":
+
+        async def given():
+            for piece in pieces:
+                yield piece
+
+        source = given()
+    proxy, fold = chunkfold.wrap(source, clock=seconds())
+    assert fold.timing().first_byte is None
+    if kind == "async":
+
+        async def read():
+            return [piece async for piece in proxy]
+
+        asyncio.run(read())
+    else:
+        list(proxy)
+    events = chunkfold.stream(iter(pieces), clock=seconds())
+    list(events)
+    assert fold.timing() == events.timing()
+    assert (fold.timing().first_output, fold.timing().last_output) == (1, 2)
+    assert fold.response() == events.response()
+
+
+def test_what_came_when_is_told_while_it_comes():
+    proxy, fold = chunkfold.wrap(iter([*PIECES, DONE]), clock=seconds())
+    next(proxy)
+    assert (fold.timing().first_output, fold.timing().characters, fold.timing().total) == (1, 3, 1)
+
+
+def test_without_a_clock_there_are_no_times_and_a_clock_is_a_function():
+    assert chunkfold.wrap(iter(PIECES))[1].timing() is None
+    with pytest.raises(TypeError, match="clock must be a function"):
+        chunkfold.wrap(iter(PIECES), clock=5)
 
 
 class Inflater:

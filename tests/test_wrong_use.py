@@ -251,7 +251,7 @@ def test_limits_are_limits(door, given):
 @pytest.mark.parametrize("name", [name for name in Policy.__struct_fields__ if name not in ("infer_finish", "id_seed")])
 @pytest.mark.parametrize("value", ["arrival", "", None, True, ["tag"]])
 def test_a_policy_knows_its_words(name, value):
-    with refused(ValueError, f"Policy.{name}: {value!r} is none of "):
+    with refused(ValueError, f"Policy.{name}: {value!r} is not one of "):
         Policy(**{name: value})
 
 

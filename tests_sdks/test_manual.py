@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import tomllib
+import zlib
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,56 @@ def test_the_loop_that_stays(server, sdks):
     server.play(CLAUDE)
     watch = run(SECTIONS["Keep your loop"][1])["watch"]
     assert watch(sdks.anthropic, ANTHROPIC) == chunkfold.fold(CLAUDE)
+
+
+@pytest.mark.parametrize("way", ["end", "left", "refused"])
+def test_a_gateway_passes_on_what_it_got_and_knows_what_that_was(way):
+    """Compressed, as the server sends it."""
+    import httpx
+
+    deflate = zlib.compressobj(wbits=31)
+    wire = [
+        deflate.compress(CHAT[:90]) + deflate.flush(zlib.Z_SYNC_FLUSH),
+        deflate.compress(CHAT[90:]) + deflate.flush(),
+    ]
+    status = 429 if way == "refused" else 200
+
+    class Body(httpx.SyncByteStream):
+        def __iter__(self):
+            return iter(wire)
+
+    class AsyncBody(httpx.AsyncByteStream):
+        async def __aiter__(self):
+            for piece in wire:
+                yield piece
+
+    def response(body):
+        return httpx.Response(status, headers={"content-encoding": "gzip"}, stream=body())
+
+    space, kept = run(SECTIONS["A gateway that passes the bytes on"][0]), []
+
+    async def main():
+        passed = []
+        pieces = space["pass_on_async"](response(AsyncBody), kept.append)
+        async for piece in pieces:
+            passed.append(piece)
+            if way == "left":
+                break
+        await pieces.aclose()
+        return passed
+
+    pieces = space["pass_on"](response(Body), kept.append)
+    got = [next(pieces)] if way == "left" else list(pieces)
+    pieces.close()
+    assert asyncio.run(main()) == got == wire[: len(got)]
+    assert len(kept) == 2
+    assert kept[0] == kept[1]
+    if way == "end":
+        assert kept[0] == chunkfold.fold(CHAT)
+    elif way == "left":
+        assert kept[0].ended == "cancelled"
+    else:
+        assert kept[0].error.status == 429
 
 
 def table():

@@ -297,6 +297,23 @@ def test_a_response_of_requests_is_heard_however_it_is_read(read, server):
     assert fold.response() == chunkfold.fold(CLAUDE)
 
 
+@pytest.mark.parametrize("read", ["iter_lines", "iter_raw", "iter_content", None])
+def test_a_response_that_refuses_tells_its_status(read, server):
+    body = b'{"error": {"message": "Slow down", "type": "rate_limit_error"}}'
+    server.play(body, "json", status=429)
+    with httpx.Client() as client, requests.Session() as session:
+        told = chunkfold.fold(client.post(server.url)).error
+        if read == "iter_content":
+            response, fold = chunkfold.wrap(session.post(server.url, stream=True))
+            assert b"".join(response.iter_content()) == body
+        else:
+            manager, fold = chunkfold.wrap(client.stream("POST", server.url))
+            with manager as response:
+                list(getattr(response, read)() if read else ())
+    error = fold.response().error
+    assert error == told if read else (error.status, error.retryable, error.message) == (429, True, None)
+
+
 @pytest.mark.parametrize("kind", ["raw", "streaming"])
 @pytest.mark.parametrize("sdk", ["openai", "anthropic"])
 def test_what_an_sdk_gives_for_its_headers_is_heard(sdk, kind, server, sdks):

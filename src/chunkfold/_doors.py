@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chunkfold.timing import Timer
     from chunkfold.typed import AsyncTypedStream, TypedStream
 
-__all__ = ["afold", "astream", "fold", "stream"]
+__all__ = ["afold", "astream", "fold", "stream", "timer_of"]
 
 T = TypeVar("T")
 
@@ -240,7 +240,7 @@ def stream(
         live_text=live_text,
     )
     observers = _observers(on_text, on_reasoning, on_tool_call, on_usage, on_done)
-    timer = _timer(clock)
+    timer = timer_of(clock)
     if output_type is not None:
         from chunkfold.typed import TypedStream, prepare
 
@@ -320,7 +320,7 @@ def astream(
         live_text=live_text,
     )
     observers = _observers(on_text, on_reasoning, on_tool_call, on_usage, on_done)
-    timer = _timer(clock)
+    timer = timer_of(clock)
     if output_type is not None:
         from chunkfold.typed import AsyncTypedStream, prepare
 
@@ -329,7 +329,8 @@ def astream(
     return AsyncStream(folder, open_async_source(source), observers, timer)
 
 
-def _timer(clock: Callable[[], float] | None) -> Timer | None:
+def timer_of(clock: Callable[[], float] | None) -> Timer | None:
+    """What notes when events come, by *clock*; `None` without one."""
     if clock is None:
         return None
     observer("clock", clock)

@@ -8,18 +8,20 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from chunkfold._objects import is_noise, payload_of
-from chunkfold._sources import LineWatch
+from chunkfold._sources import LineWatch, Opened, http_facts
 from chunkfold._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chunkfold._source_folder import SourceFolder
-    from chunkfold._sources import Opened
     from chunkfold.events import Event
     from chunkfold.response import StreamError
 
-__all__ = ["Intake", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of"]
+__all__ = [
+    "Intake", "Refusal", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of",
+    "refusal_of",
+]  # fmt: skip
 
 _ERROR_BODY_BYTES = 1 << 20
 
@@ -84,6 +86,28 @@ def error_of(opened: Opened, body: bytes) -> StreamError:
     except ValueError:
         said = body.decode(errors="replace")[:200] if body.strip() else None
     return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
+
+
+class Refusal:
+    """The error of an HTTP response whose body somebody else reads, or leaves."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._body = bytearray()
+
+    def hear(self, data: bytes) -> None:
+        if len(self._body) <= _ERROR_BODY_BYTES:
+            self._body += data
+
+    def error(self) -> StreamError:
+        return error_of(self._opened, bytes(self._body))
+
+
+def refusal_of(response: Any) -> Refusal | None:
+    """What an HTTP response that is not yet read refuses with; `None` if it is a stream, or no HTTP response."""
+    facts = http_facts(response)
+    opened = None if facts is None else Opened(iter(()), **facts)
+    return Refusal(opened) if opened is not None and opened.is_failure else None
 
 
 def body_of(pieces: Iterator[Any]) -> bytes:

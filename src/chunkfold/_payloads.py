@@ -11,9 +11,9 @@ from chunkfold import _json, dialects
 from chunkfold._wording import described
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
 from chunkfold.dialects._words import is_blank, is_ping, word
-from chunkfold.events import ErrorEvent
+from chunkfold.events import DiagnosticEvent, ErrorEvent
 from chunkfold.framing import Frame
-from chunkfold.response import StreamError
+from chunkfold.response import Diagnostic, StreamError
 
 if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
@@ -24,6 +24,14 @@ HEAD_BYTES = 64 << 10
 """How much is kept of input that turns out to be no stream."""
 
 _EXCERPT = 200
+# What files and bodies that are no stream yet begin with.
+_PACKED = {
+    b"\x1f\x8b\x08": "gzip",
+    b"(\xb5/\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"PK\x03\x04": "zip",
+}
 # Payloads, and bytes of them, that are held until one of them tells the dialect.
 _HELD = 1000
 _HELD_BYTES = 1 << 20
@@ -296,6 +304,10 @@ class Payloads:
                 writer.introduce(len(writer.out))
             return
         text = head.decode(errors="replace") if head else _json.encode(payloads)[:HEAD_BYTES]
+        packer = next((packer for magic, packer in _PACKED.items() if head.startswith(magic)), None)
+        if packer is not None:
+            detail = f"packed with {packer}: ask with `curl --compressed`, or unpack it first"
+            writer.out.append(DiagnosticEvent(Diagnostic("compressed", detail=detail)))
         writer.unknown("unrecognised", text)
         if writer.errored:
             return

@@ -392,13 +392,9 @@ class _WrongUse(TypeError):
 def _http_response(source: Any) -> Opened | None:
     """The response of requests, urllib3, httpx, `urllib.request`: decoded content, as it arrives."""
     source = _of_client(source)
-    status = getattr(source, "status_code", None)
-    if not isinstance(status, int):
-        status = getattr(source, "status", None)
-    headers = getattr(source, "headers", None)
-    if not isinstance(status, int) or headers is None:
+    facts = http_facts(source)
+    if facts is None:
         return None
-    facts: dict[str, Any] = {"status": status, "retry_after": _header(headers, "retry-after")}
     if callable(getattr(source, "iter_bytes", None)):  # httpx
         if _is_async_httpx(source):
             raise TypeError("this response is of an asynchronous client: use afold() or astream()")
@@ -413,9 +409,20 @@ def _http_response(source: Any) -> Opened | None:
     if hasattr(getattr(source, "content", None), "iter_any"):  # aiohttp
         raise TypeError("this response is of an asynchronous client: use afold() or astream()")
     if callable(getattr(source, "read", None)):  # urllib.request
-        pieces = _decoded(read_file(source), _header(headers, "content-encoding"))
+        pieces = _decoded(read_file(source), _header(source.headers, "content-encoding"))
         return Opened(pieces, _closer(source), **facts)
     return None
+
+
+def http_facts(response: Any) -> dict[str, Any] | None:
+    """The status of an HTTP response and what its `Retry-After` says; `None` if it is none."""
+    status = getattr(response, "status_code", None)
+    if not isinstance(status, int):
+        status = getattr(response, "status", None)
+    headers = getattr(response, "headers", None)
+    if not isinstance(status, int) or headers is None:
+        return None
+    return {"status": status, "retry_after": _header(headers, "retry-after")}
 
 
 def _async_http_response(source: Any) -> Opened | None:

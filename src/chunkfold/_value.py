@@ -129,10 +129,26 @@ def word(data: Any, key: str) -> Any:
 
 
 def read_json(text: str | bytes) -> Any:
-    """What the JSON of a value says. Our own text may nest deeper than a payload, which stands inside it."""
-    return _json.decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, depth=None)[0]
+    """
+    What the JSON of a value says. Our own text may nest deeper than a payload, which stands inside it.
+
+    Raises:
+        ValueError: If it is not one JSON value and nothing else. What is forgiven a server is damage here.
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    value, forgiven = _json.decode(data, depth=None)
+    if forgiven in _DAMAGE:
+        raise ValueError(_DAMAGE[forgiven])
+    return value
 
 
+_BEHIND = "something stands behind the JSON of the value"
+_DAMAGE = {
+    "trailing_garbage": _BEHIND,
+    "glued_objects": _BEHIND,
+    "glued_end": _BEHIND,
+    "invalid_utf8": "the JSON of the value is not in UTF-8",
+}
 _DEFAULTS: dict[type, tuple[Any, ...]] = {}
 _HINTS: dict[type, dict[str, Any]] = {}
 _NO_DEFAULT = object()

@@ -11,14 +11,13 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._at_exit import forget, remember
-from chunkfold._intake import Intake
-from chunkfold._objects import payload_of
-from chunkfold._observers import report
+from chunkfold._doors import timer_of
+from chunkfold._intake import refusal_of
 from chunkfold._sdk_streams import unread_response
 from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _is_async_httpx, is_whole_answer
 from chunkfold._wording import described, observer
+from chunkfold._wrapped_fold import WrappedFold
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,108 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["WrappedFold", "wrap"]
 
 
-_DATA = (bytes, bytearray, memoryview, str)
-# Reads that are kept until somebody looks: many together cost a fraction of what they cost one by one.
-_READS = 64
-
-
-class WrappedFold:
-    """What a wrapped stream folds into."""
-
-    def __init__(self, folder: SourceFolder, on_done: Callable[[Response], object] | None) -> None:
-        self._folder = folder
-        self._intake = Intake(folder)
-        self._on_done = on_done
-        self._over = False
-        # Bytes have come, so that the objects made of them say nothing new.
-        self._hears_bytes = False
-        self._reads: list[bytes] = []
-        self._error: Exception | None = None
-        remember(self)
-
-    @property
-    def error(self) -> Exception | None:
-        """What went wrong in folding; `None` if nothing did. The caller's loop never sees it."""
-        self._catch_up()
-        return self._error
-
-    def response(self) -> Response:
-        """The response so far: a snapshot while the stream is open, the complete one after its end."""
-        self._catch_up()
-        return self._folder.snapshot()
-
-    def _hear(self, read: bytes) -> None:
-        self._hears_bytes = True
-        if not self._over:
-            self._reads.append(read)
-            if len(self._reads) >= _READS:
-                self._catch_up()
-
-    def _hear_object(self, item: Any) -> None:
-        if self._over or self._error is not None:
-            return
-        try:
-            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
-            if piece is not None:
-                self._intake.feed(piece, events=False)
-        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
-            self._error = error
-
-    def _catch_up(self) -> None:
-        if self._reads:
-            reads, self._reads = self._reads, []
-            self._feed(b"".join(reads))
-
-    def _feed(self, data: Any) -> None:
-        if self._over or self._error is not None:
-            return
-        try:
-            self._folder.feed(data, events=False)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._error = error
-
-    def _stop_listening(self) -> None:
-        """The SDK reads no further: because of the end mark, or of something that the proxy is about to hear of."""
-        self._catch_up()
-        if self._folder.end_seen:
-            self._finish()
-
-    def _leave(self) -> None:
-        """Nobody reads on: the loop was left, or it has met the error that the server told."""
-        self._catch_up()
-        told = self._folder.end_seen or self._folder.snapshot().error is not None
-        self._finish(None if told else GeneratorExit())
-
-    def _finish(self, error: BaseException | None = None) -> None:
-        """The stream has ended, in one way or another: once."""
-        if self._over:
-            return
-        self._catch_up()
-        self._over = True
-        forget(self)
-        if error is None:
-            self._intake.end()
-        try:
-            response = self._folder.close(None if self._is_the_sdks_own(error) else error)
-        except Exception as fault:  # noqa: BLE001 - as above
-            self._error = self._error or fault
-            response = self._folder.snapshot()
-        if self._on_done is not None:
-            try:
-                self._on_done(response)
-            except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-                report("on_done")
-
-    def _is_the_sdks_own(self, error: BaseException | None) -> bool:
-        """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
-        if not self._hears_bytes or not isinstance(error, Exception):
-            return False
-        return self._folder.end_seen or self._folder.snapshot().error is not None
-
-    def _abandon(self) -> None:
-        self._finish(GeneratorExit())
-
-
 def wrap(
     vendor_stream: Any,
     dialect: str = "auto",
@@ -141,6 +38,7 @@ def wrap(
     cumulative_deltas: bool | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> tuple[Any, WrappedFold]:
     """
     Listen to a vendor's stream: `(proxy, fold)`.
@@ -159,6 +57,7 @@ def wrap(
         cumulative_deltas: As in `fold`.
         limits: Caps on what the fold may cost. A breach is in `fold.error`; the stream goes on.
         policy: As in `fold`.
+        clock: Gives seconds, such as `time.perf_counter`, for `fold.timing()`.
 
     Raises:
         TypeError: If *vendor_stream* is nothing that can be listened to; the message names the remedy.
@@ -173,7 +72,7 @@ def wrap(
         limits=limits,
         policy=policy,
     )
-    fold = WrappedFold(folder, on_done)
+    fold = WrappedFold(folder, on_done, timer_of(clock))
     return kind(vendor_stream, fold), fold
 
 
@@ -207,6 +106,7 @@ def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
     response = unread_response(stream)
     if response is None:
         return None
+    fold._refusal = refusal_of(response)
     if not hasattr(response, "iter_bytes"):  # urllib3
         response.stream = _heard(response.stream, fold, left)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):

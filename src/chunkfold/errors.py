@@ -203,7 +203,13 @@ class UnknownDialect(ChunkfoldError, ValueError):
         self.known = tuple(known)
 
     def __str__(self) -> str:
-        return f"unknown dialect {self.name!r}; known are: auto, {', '.join(self.known)}"
+        known = ", ".join(self.known)
+        if self.name == "auto":
+            return f"'auto' finds out what comes in; name the dialect here, one of: {known}"
+        word = str(self.name).strip().lower().replace("_", "-")
+        near = [name for name in self.known if word and (word in name or name in word)]
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        return f"unknown dialect {self.name!r}{hint}; known are: auto, {known}"
 
 
 class MissingExtra(ChunkfoldError, ImportError):

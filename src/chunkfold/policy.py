@@ -158,7 +158,7 @@ class Policy(Value, frozen=True):
         hint = hints_of(type(self))[name]
         words = get_args(hint)
         if words and value not in words:
-            raise ValueError(f"Policy.{name}: {value!r} is none of {', '.join(words)}")
+            raise ValueError(f"Policy.{name}: {value!r} is not one of {', '.join(words)}")
         if not words and type(value) is not hint:
             raise TypeError(f"Policy.{name}: expected a {hint.__name__}, got {value!r}")
 

@@ -159,6 +159,11 @@ class Timer:
         if self._first_byte is None:
             self._first_byte = self._now
 
+    def came(self) -> None:
+        """A piece has come that was not the end."""
+        self.read()
+        self.bytes_came()
+
     def hear(self, events: Iterable[Event]) -> None:
         """Take the events that the last read brought."""
         for event in events:

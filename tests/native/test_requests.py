@@ -75,9 +75,9 @@ def test_chat_gets_no_annotations_and_of_sound_the_id():
     assert sent_back(CHAT["sound"], "openai-chat") == {"role": "assistant", "content": None, "audio": {"id": "audio_1"}}
 
 
-def test_chat_gets_an_empty_text_for_arguments_that_were_null():
+def test_chat_gets_an_empty_object_for_arguments_that_were_null():
     (made,) = sent_back(CHAT["a-call-with-null-arguments"], "openai-chat")["tool_calls"]
-    assert made["function"]["arguments"] == ""
+    assert made["function"]["arguments"] == "{}"
 
 
 @pytest.mark.parametrize("name", ["withheld", "results", "calls", "blocks-that-nobody-knows"])
@@ -110,6 +110,8 @@ def test_responses_get_their_items_back(name):
     sent = [{key: value for key, value in one.items() if key != "content"} for one in body["output"]]
     for one in sent[:-1] if name == "reasoning" else ():
         one.pop("status", None)
+    if name == "calls":
+        sent[1]["arguments"] = "{}"  # the text of an object, where the response had none
     got = sent_back(body, "openai-responses")
     assert [{key: value for key, value in one.items() if key != "content"} for one in got] == sent
 
@@ -395,6 +397,57 @@ def test_arguments_go_back_in_the_form_of_the_api_whatever_form_a_server_sent():
 def test_no_arguments_are_an_empty_object_where_an_object_is_wanted(dialect):
     made = Message(parts=(ToolCall(id="t", name="f", status="empty"),)).to_request(dialect)
     assert "raw_arguments" not in repr(made)
+
+
+TEXTS = {
+    "openai-chat": lambda made: made["tool_calls"][0]["function"]["arguments"],
+    "openai-responses": lambda made: made[0]["arguments"],
+    "cohere-v2": lambda made: made["tool_calls"][0]["function"]["arguments"],
+    "dashscope": lambda made: made["tool_calls"][0]["function"]["arguments"],
+    "mistral-conversations": lambda made: made[0]["arguments"],
+    "watsonx": lambda made: made["tool_calls"][0]["function"]["arguments"],
+}
+
+
+@pytest.mark.parametrize("dialect", TEXTS)
+@pytest.mark.parametrize(
+    ("raw", "status"), [('{"x', "truncated"), ("[1]", "invalid"), ('{"x": NaN}', "invalid"), ("null", "invalid")]
+)
+def test_arguments_that_are_no_object_go_as_the_text_of_one(dialect, raw, status):
+    """vLLM, SGLang and DashScope read the text of former calls, and answer 400 from then on if it is no object."""
+    made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status=status),)).to_request(dialect)
+    assert json.loads(TEXTS[dialect](made)) == {"raw_arguments": raw}
+
+
+@pytest.mark.parametrize("dialect", TEXTS)
+@pytest.mark.parametrize("raw", ["", " \n"])
+def test_no_arguments_go_as_the_text_of_an_empty_object(dialect, raw):
+    """SGLang and DashScope refuse a text with nothing in it."""
+    made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status="empty"),)).to_request(dialect)
+    assert TEXTS[dialect](made) == "{}"
+
+
+@pytest.mark.parametrize("dialect", TEXTS)
+def test_arguments_that_are_an_object_go_as_their_exact_text(dialect):
+    raw = '{ "x": 1.10, "x": 12345678901234567890 }'
+    made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status="complete"),)).to_request(dialect)
+    assert TEXTS[dialect](made) == raw
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses"])
+def test_free_text_for_a_tool_goes_as_it_is(dialect):
+    call = ToolCall(id="t", name="py", raw_arguments="1 +", type="custom", status="truncated")
+    made = Message(parts=(call,)).to_request(dialect)
+    assert (made[0] if dialect == "openai-responses" else made["tool_calls"][0]["custom"])["input"] == "1 +"
+
+
+@pytest.mark.parametrize("dialect", [*OBJECTS, *TEXTS])
+def test_a_call_made_by_hand_goes_with_its_arguments_though_it_has_no_status(dialect):
+    """Its `status` is that of a call that still grows; the text tells whether it is whole."""
+    found = {**OBJECTS, **TEXTS}[dialect](
+        Message(parts=(ToolCall(id="t", name="f", raw_arguments='{"x":1}'),)).to_request(dialect)
+    )
+    assert found == ({"x": 1} if dialect in OBJECTS else '{"x":1}')
 
 
 def test_mistral_gets_entries_back_under_their_ids():

@@ -21,12 +21,6 @@ __all__ = ["amiss", "not_shown"]
 
 # Text, and what is shown as it comes. The result of a call that the server ran itself is for the model.
 _SHOWN = frozenset({"text", "reasoning", "refusal", "tool_call", "server_tool_call", "server_tool_result"})
-# What is no stream by its beginning, decoded as text, and what helps.
-_MISTAKEN = {
-    "HTTP/": "headers before a body: ask without `curl --include`",
-    "\x1f\ufffd\x08": "compressed with gzip: ask with `curl --compressed`, or unpack it",
-    "(\ufffd/\ufffd": "compressed with zstd: ask with `curl --compressed`, or unpack it",
-}
 
 
 def amiss(response: Response) -> Iterator[str]:
@@ -89,4 +83,5 @@ def _mistaken(response: Response) -> Iterator[str]:
     """What bytes that are no stream seem to be."""
     if response.dialect is None and response.parts:
         head = str(response.parts[0].payload) if isinstance(response.parts[0], UnknownPart) else ""
-        yield from (f"this is {what}" for beginning, what in _MISTAKEN.items() if head.startswith(beginning))
+        if head.startswith("HTTP/"):
+            yield "this is headers before a body: ask without `curl --include`"

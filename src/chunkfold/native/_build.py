@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
     "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of", "rule_for",
-    "usage_of", "usual", "with_object",
+    "usage_of", "usual", "with_object", "with_object_text",
 ]  # fmt: skip
 
 AnyPart = TypeVar("AnyPart", bound="Part")
@@ -132,9 +132,26 @@ def with_object(part: AnyPart) -> AnyPart:
     """
     if not isinstance(part, ToolCall) or isinstance(arguments_of(part), dict):
         return part
+    if part.status == "open" and _json.is_object(part.raw_arguments):
+        return replace(part, status="complete")  # made by hand
     kind = "function" if part.type == "custom" else part.type
     text = _json.encode({"raw_arguments": part.raw_arguments})
     return replace(part, type=kind, raw_arguments=text, status="complete")
+
+
+def with_object_text(part: AnyPart) -> AnyPart:
+    """
+    The part; a call of a function whose argument text is not that of an object with a text that is.
+
+    OpenAI takes any text back. Servers that read it for the template of their model (vLLM, SGLang) or check it (Qwen,
+    Cloudflare) answer 400, to every further request of the conversation.
+    """
+    if not isinstance(part, ToolCall) or part.server_side or part.type == "custom":
+        return part
+    extra = {key: value for key, value in part.extra.items() if key != "$absent"}
+    if part.raw_arguments.strip():
+        return with_object(replace(part, extra=extra))
+    return replace(part, raw_arguments="{}", status="complete", extra=extra)
 
 
 def usual(part: AnyPart) -> AnyPart:

@@ -26,6 +26,7 @@ from chunkfold.native._build import (
     item_of,
     usage_of,
     usual,
+    with_object_text,
 )
 from chunkfold.parts import ReasoningPart, RefusalPart, TextPart, ToolCall, UnknownPart
 
@@ -152,6 +153,6 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
 
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request: plan, calls and content, with what they cite."""
-    parts = [usual(part) for part in message.parts if not isinstance(part, UnknownPart)]
+    parts = [usual(with_object_text(part)) for part in message.parts if not isinstance(part, UnknownPart)]
     cited = [item for part in parts if isinstance(part, TextPart) for item in part.annotations]
     return {"role": message.role, **_message(parts, {}, cited, False)}

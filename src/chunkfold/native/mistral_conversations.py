@@ -27,6 +27,7 @@ from chunkfold.native._build import (
     is_whole,
     item_of,
     usage_of,
+    with_object_text,
 )
 from chunkfold.parts import ReasoningPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -232,7 +233,7 @@ def request(message: Message) -> list[dict[str, Any]]:
         else:
             kept = {"type": "message.output", "role": message.role}
             fill(kept, id=next(filter(None, map(_entry_id, parts)), None))
-        entry: dict[str, Any] = _entry(kept, [_with_list(part) for part in parts], whole=False)
+        entry: dict[str, Any] = _entry(kept, [with_object_text(_with_list(part)) for part in parts], whole=False)
         out.append(entry)
     return out
 

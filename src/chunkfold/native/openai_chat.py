@@ -31,6 +31,7 @@ from chunkfold.native._build import (
     item_of,
     usage_of,
     usual,
+    with_object_text,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -405,7 +406,7 @@ def _is_served(part: Part) -> bool:
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        usual(part)
+        usual(with_object_text(part))
         for part in message.parts
         if not isinstance(part, (ImagePart, UnknownPart, ToolResult)) and not _is_served(part)
     ]

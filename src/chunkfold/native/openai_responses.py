@@ -31,6 +31,7 @@ from chunkfold.native._build import (
     item_of,
     usage_of,
     usual,
+    with_object_text,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -461,7 +462,8 @@ def request(message: Message) -> list[dict[str, Any]]:
         if not isinstance(part, (AudioPart, FilePart, ImagePart)) and item_of(part).get("$form") != "beside"
     ]
     # The arguments of a function are text, those of other tools may be an object.
-    items = _output([usual(part) if getattr(part, "type", None) == "function" else part for part in parts], {})
+    parts = [usual(with_object_text(part)) if getattr(part, "type", None) == "function" else part for part in parts]
+    items = _output(parts, {})
     # What has no type is nothing that this provider has said.
     items = [item for item in items if isinstance(item.get("type"), str)]
     # An MCP call without a name has not begun: OGX asks for approval.

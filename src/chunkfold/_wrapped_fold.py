@@ -1,0 +1,149 @@
+"""What a wrapped stream folds into, while somebody else reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chunkfold._at_exit import forget, remember
+from chunkfold._intake import Intake, Refusal
+from chunkfold._objects import payload_of
+from chunkfold._observers import report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chunkfold._source_folder import SourceFolder
+    from chunkfold.response import Response
+    from chunkfold.timing import Timer, Timing
+
+__all__ = ["WrappedFold"]
+
+_DATA = (bytes, bytearray, memoryview, str)
+# Reads that are kept until somebody looks: many together cost a fraction of what they cost one by one.
+_READS = 64
+
+
+class WrappedFold:
+    """What a wrapped stream folds into."""
+
+    def __init__(
+        self, folder: SourceFolder, on_done: Callable[[Response], object] | None, timer: Timer | None = None
+    ) -> None:
+        self._timer = timer
+        # With a clock each read is looked at when it comes.
+        self._most_reads = _READS if timer is None else 1
+        self._folder = folder
+        self._intake = Intake(folder)
+        self._on_done = on_done
+        self._over = False
+        # Bytes have come, so that the objects made of them say nothing new.
+        self._hears_bytes = False
+        self._reads: list[bytes] = []
+        self._refusal: Refusal | None = None
+        self._error: Exception | None = None
+        remember(self)
+
+    @property
+    def error(self) -> Exception | None:
+        """What went wrong in folding; `None` if nothing did. The caller's loop never sees it."""
+        self._catch_up()
+        return self._error
+
+    def response(self) -> Response:
+        """The response so far: a snapshot while the stream is open, the complete one after its end."""
+        self._catch_up()
+        return self._folder.snapshot()
+
+    def timing(self) -> Timing | None:
+        """When what came so far; `None` without a `clock`. Seconds count from the call of `wrap`."""
+        return self._timer.timing(self.response().usage) if self._timer is not None else None
+
+    def _hear(self, read: bytes) -> None:
+        self._hears_bytes = True
+        if not self._over:
+            self._reads.append(read)
+            if len(self._reads) >= self._most_reads:
+                self._catch_up()
+
+    def _hear_object(self, item: Any) -> None:
+        if self._over or self._error is not None:
+            return
+        timer = self._timer
+        if timer is not None:
+            timer.came()
+        try:
+            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
+            if piece is not None:
+                events = self._intake.feed(piece, events=timer is not None)
+                if timer is not None:
+                    timer.hear(events)
+        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
+            self._error = error
+
+    def _catch_up(self) -> None:
+        if self._reads:
+            reads, self._reads = self._reads, []
+            self._feed(b"".join(reads))
+
+    def _feed(self, data: Any) -> None:
+        if self._over or self._error is not None:
+            return
+        timer = self._timer
+        if timer is not None and data:
+            timer.came()
+        if self._refusal is not None:
+            self._refusal.hear(data)
+            return
+        try:
+            events = self._folder.feed(data, events=timer is not None)
+            if timer is not None:
+                timer.hear(events)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._error = error
+
+    def _stop_listening(self) -> None:
+        """The SDK reads no further: because of the end mark, or of something that the proxy is about to hear of."""
+        self._catch_up()
+        if self._folder.end_seen:
+            self._finish()
+
+    def _leave(self) -> None:
+        """Nobody reads on: the loop was left, or it has met the error that the server told."""
+        self._catch_up()
+        told = self._folder.end_seen or self._folder.snapshot().error is not None
+        self._finish(None if told else GeneratorExit())
+
+    def _finish(self, error: BaseException | None = None) -> None:
+        """The stream has ended, in one way or another: once."""
+        if self._over:
+            return
+        self._catch_up()
+        self._over = True
+        forget(self)
+        if self._timer is not None:
+            self._timer.read()
+        if error is None:
+            self._intake.end()
+        told = self._refusal.error() if self._refusal is not None else error
+        try:
+            events = self._folder.finish(None if self._is_the_sdks_own(error) else told)
+            if self._timer is not None:
+                self._timer.hear(events)
+            response = self._folder.close()
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._error = self._error or fault
+            response = self._folder.snapshot()
+        if self._on_done is not None:
+            try:
+                self._on_done(response)
+            except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
+                report("on_done")
+
+    def _is_the_sdks_own(self, error: BaseException | None) -> bool:
+        """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
+        if not self._hears_bytes or not isinstance(error, Exception):
+            return False
+        return self._folder.end_seen or self._folder.snapshot().error is not None
+
+    def _abandon(self) -> None:
+        self._finish(GeneratorExit())
