@@ -43,7 +43,9 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     status_word = _text(error.get("status"))
     if status_word is not None and (status_word.isdecimal() or _is_failure(status_word)):
         status_word = None
-    types = [_text(error.get("type")), _shape(error.get("__type"))]
+    said = error.get("type")
+    # LiteLLM writes Python's `None` as text.
+    types = [_text(None if said == "None" else said), _shape(error.get("__type"))]
     types += [_text(error.get(key)) for key in ("errorType", "error_type")]
     kind = types[0] or status_word or next(filter(None, types), None) or type_
     code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
