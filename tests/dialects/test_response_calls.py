@@ -103,6 +103,13 @@ INDEXES_AS_TEXT = [
     delta('{"b":2}', output_index="1"),
     completed(),
 ]
+INDEX_ZERO_NEVER_ADDED = [
+    event("function_call_arguments.done", arguments='{"a":1}', output_index=0, item_id="fc_1"),
+    done(given(LOOK, id="fc_1"), output_index=0),
+    delta('{"b":2}', output_index=0, item_id="fc_2"),
+    done(given(SEND, id="fc_2"), output_index=0),
+    completed(),
+]
 STARTED_AND_NEVER_DONE = [
     added(call(1, "look", id="fc_1"), output_index=0),
     delta('{"a', output_index=0, item_id="fc_1"),
@@ -116,7 +123,7 @@ STARTED_AND_NEVER_DONE = [
     [
         NEITHER_ID_NOR_INDEX, TWICE_AND_CLOSED, INDEX_ZERO, INDEX_ZERO_DONE_ONLY, ONE_ID_FOR_ALL, ONE_ID_AND_NO_INDEX,
         DELTAS_BY_CALL_ID, CALL_ID_AS_ITEM_ID, ONLY_ARGUMENTS, CLOSED_IN_ANOTHER_ORDER, CLOSED_WITH_THE_SECOND_ALONE,
-        CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, STARTED_AND_NEVER_DONE,
+        CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, INDEX_ZERO_NEVER_ADDED, STARTED_AND_NEVER_DONE,
     ],
 )  # fmt: skip
 def test_calls_are_told_apart_by_their_call_ids(frames):
