@@ -242,3 +242,32 @@ def test_pieces_in_one_list_are_for_the_last_call_where_the_one_before_is_done(b
     frames = [*begun, bare('{"q"', ":2}"), FINISH]
     response = assert_laws(b"".join(frames), frames, "openai-chat")
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"p":1}'), ("b", '{"q":2}')]
+
+
+def mcp(**fields):
+    return {"index": 0, "id": "call_1", "type": "mcp", "mcp": {"type": "mcp_call", "server_label": "maps", **fields}}
+
+
+ANSWER = chunk(delta={"content": "So."}, finish_reason="stop")
+RUN_WHOLE = [chunk(mcp(name="find", arguments='{"q":1}', output="x")), ANSWER]
+RUN_IN_PIECES = [
+    chunk(mcp(name="find", arguments='{"q"')), chunk(mcp(arguments=":1}")), chunk(mcp(output="x")), ANSWER,
+]  # fmt: skip
+RESTATED = sse(
+    {"object": "chat.completion", "choices": [
+        {"index": 0, "message": {"role": "assistant", "tool_calls": [mcp(name="find", arguments='{"q":1}', output="x")]}},
+    ]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("frames", [RUN_WHOLE, RUN_IN_PIECES, [*RUN_WHOLE[:1], RESTATED, ANSWER]])
+def test_what_zhipu_runs_itself_is_no_call_for_the_client(frames):
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.tool_calls, response.finish_reason, response.text) == ((), "stop", "So.")
+    made = response.parts[0]
+    assert (made.kind, made.id, made.name, made.arguments) == ("server_tool_call", "call_1", "find", {"q": 1})
+    assert made.extra["mcp"]["output"] == "x"
+    assert response.to_native()["choices"][0]["message"]["tool_calls"] == [
+        {"id": "call_1", "type": "mcp", "mcp": mcp(name="find", arguments='{"q":1}', output="x")["mcp"]}
+    ]
+    assert "tool_calls" not in response.message.to_request("openai-chat")

@@ -17,6 +17,7 @@ BODIES = [
     ({"error": {"message": "m", "type": "tokens", "code": "rate_limit_exceeded"}},
      ("tokens", "rate_limit_exceeded", 429, True)),
     ({"error": {"message": "m", "type": None, "code": "500"}}, (None, "500", 500, True)),
+    ({"error": {"message": "m", "type": "None", "param": "None", "code": "429"}}, (None, "429", 429, True)),
     ({"error": {"code": 502, "message": "m", "metadata": {"error_type": "provider_unavailable"}}},
      (None, 502, 502, True)),
     ({"error": "m", "error_type": "overloaded"}, ("overloaded", None, None, True)),

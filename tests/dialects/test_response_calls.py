@@ -103,6 +103,13 @@ INDEXES_AS_TEXT = [
     delta('{"b":2}', output_index="1"),
     completed(),
 ]
+INDEX_ZERO_NEVER_ADDED = [
+    event("function_call_arguments.done", arguments='{"a":1}', output_index=0, item_id="fc_1"),
+    done(given(LOOK, id="fc_1"), output_index=0),
+    delta('{"b":2}', output_index=0, item_id="fc_2"),
+    done(given(SEND, id="fc_2"), output_index=0),
+    completed(),
+]
 STARTED_AND_NEVER_DONE = [
     added(call(1, "look", id="fc_1"), output_index=0),
     delta('{"a', output_index=0, item_id="fc_1"),
@@ -116,7 +123,7 @@ STARTED_AND_NEVER_DONE = [
     [
         NEITHER_ID_NOR_INDEX, TWICE_AND_CLOSED, INDEX_ZERO, INDEX_ZERO_DONE_ONLY, ONE_ID_FOR_ALL, ONE_ID_AND_NO_INDEX,
         DELTAS_BY_CALL_ID, CALL_ID_AS_ITEM_ID, ONLY_ARGUMENTS, CLOSED_IN_ANOTHER_ORDER, CLOSED_WITH_THE_SECOND_ALONE,
-        CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, STARTED_AND_NEVER_DONE,
+        CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, INDEX_ZERO_NEVER_ADDED, STARTED_AND_NEVER_DONE,
     ],
 )  # fmt: skip
 def test_calls_are_told_apart_by_their_call_ids(frames):
@@ -276,3 +283,25 @@ def test_a_call_that_the_closing_response_names_otherwise_is_no_other_call():
     frames += [completed(long)]
     response = assert_laws(b"".join(frames), frames, "openai-responses")
     assert [(made.id, made.raw_arguments) for made in response.tool_calls] == [("call_1", '{"a":1}')]
+
+
+STATED = event("function_call_arguments.done", output_index=0, arguments='{"a":1}')
+
+
+@pytest.mark.parametrize("listed", [(), (LOOK,), (given(LOOK, arguments="{}"),), (given(LOOK, arguments=""),)])
+@pytest.mark.parametrize("told", [STATED, delta('{"a":1}', output_index=0), delta('{"a":1}', output_index=0) + STATED])
+@pytest.mark.parametrize("start", ["", "{}"])
+def test_arguments_that_came_are_not_taken_back_by_an_empty_object(start, told, listed):
+    """LM Studio ends an item with the arguments that it had at its start."""
+    item = call(1, "look", "{}", status="completed")
+    frames = [added(call(1, "look", start), output_index=0), told, done(item, output_index=0), completed(*listed)]
+    response = assert_laws(b"".join(frames), frames)
+    assert [(made.id, made.name, made.raw_arguments) for made in response.tool_calls] == BOTH[:1]
+    assert response.tool_calls[0].status == "complete"
+
+
+@pytest.mark.parametrize(("end", "status"), [(completed(), "complete"), (b"", "truncated")])
+def test_empty_arguments_at_the_start_are_those_of_the_call_once_it_is_over(end, status):
+    frames = [added(call(1, "look", "{}", status="in_progress"), output_index=0), end]
+    response = assert_laws(b"".join(frames), frames)
+    assert [made.status for made in response.tool_calls] == [status]

@@ -99,6 +99,20 @@ CHAT = {
     ),
     "a-call-that-broke-off": chat({"tool_calls": [call(function={"name": "f", "arguments": '{"x":'})]}, finish_reason="length"),
     "a-custom-call": chat({"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "py", "input": "1+1"}}]}),
+    "arguments-by-other-names": chat(
+        {"tool_calls": [
+            call(function={"name": "f", key: value}) for key in ("input", "parameters") for value in ('{"x":1}', {"x": 1})
+        ]}
+    ),
+    "calls-that-the-server-ran": chat(
+        {"content": "so", "tool_calls": [
+            {"id": "a", "type": "mcp", "mcp": {"type": "mcp_list_tools", "server_label": "s", "tools": [{"name": "f"}]}},
+            {"id": "b", "type": "mcp", "mcp": {"type": "mcp_call", "name": "f", "arguments": '{"x":1}', "output": {"y": 2}}},
+            {"id": "c", "type": "mcp", "mcp": {"name": "f", "arguments": "", "error": None}},
+            {"id": "d", "type": "code_interpreter", "code_interpreter": {"input": "print(1)"}},
+            {"id": "e", "type": "web_browser", "web_browser": {"outputs": []}},
+        ]}
+    ),
     "a-signed-call": chat({"tool_calls": [call(extra_content={"google": {"thought_signature": "c2ln"}})]}),
     "the-old-function-call": chat({"content": None, "function_call": {"name": "f", "arguments": "{}"}}),
     "an-error-in-a-choice": chat({"content": "Hel"}, finish_reason="error", error={"message": "It broke", "code": 502}),

@@ -100,13 +100,16 @@ def turn(w: Writer, item: Item, given: dict[str, Any]) -> None:
 
 
 def _begin_input(w: Writer, item: Item, field: str, value: Any) -> None:
-    """What of the input came with the start: first text. An object is a draft, and its whole form follows."""
+    """
+    What of the input came with the start: first text. An object is a draft, and its whole form follows; so are
+    arguments that are empty.
+    """
     if field == "operation" and isinstance(value, dict):
         item.rest = {key: rest for key, rest in value.items() if key != "diff"}
         head = _json.encode(item.rest)[:-1]
         value = value.get("diff")
         item.opening = f'{head}{"," if item.rest else ""}"diff":"' if isinstance(value, str) else head
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value and (value != "{}" or item.first.slot.is_text):
         write_input(w, item, value)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function
+from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function, holder_of
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, whole_number
 
@@ -25,7 +25,8 @@ __all__ = ["function_call", "restated", "result", "tell_results", "tool_calls"]
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
 
-_CALL = frozenset({"index", "id", "type", "function", "custom"})
+_HOLDERS = frozenset({"function", "custom"})
+_CALL = frozenset({"index", "id", "type", *_HOLDERS})
 _FUNCTION = frozenset({"name", "arguments", "input"})
 _READ = frozenset({"name", *ARGUMENTS})
 # What stands for no id. Mistral has the word.
@@ -79,7 +80,8 @@ def _tool_call(
             chat.w.unknown("tool_call", call)
         return None
     kind = call.get("type") or ("custom" if call.get("custom") else "function")
-    holder, other = ("custom", "function") if kind == "custom" and call.get("custom") else ("function", "custom")
+    holder = holder_of(call, kind)
+    other, is_own = "function" if holder == "custom" else "custom", holder not in _HOLDERS
     flat = flat_function(call)
     function = flat or call.get(holder) or {}
     if not isinstance(function, dict):
@@ -113,7 +115,8 @@ def _tool_call(
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),
         tool_type=kind if isinstance(kind, str) else "function",
-        extra=rest,
+        server_side=is_own,
+        extra={**rest, "$field": holder} if is_own else rest,
     )
 
 
@@ -143,7 +146,8 @@ def _further_fields(
     call: dict[str, Any], function: dict[str, Any], flat: dict[str, Any], holder: str, key: str, *, is_first: bool
 ) -> dict[str, Any]:
     """What a piece has beside its id, its name and its arguments. The first of a call says which fields it has."""
-    rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in _CALL)}
+    read = _CALL if holder in _CALL else {*_CALL, holder}
+    rest = {field: item for field, item in call.items() if (is_first if item in _NO_ID else field not in read)}
     inner = {field: item for field, item in function.items() if (is_first if item is None else field not in _READ)}
     if flat:
         rest = {field: item for field, item in rest.items() if field not in flat}
@@ -151,7 +155,7 @@ def _further_fields(
         rest[holder] = inner
     if flat and is_first:
         rest["$flat"] = True
-    if key not in _FUNCTION and is_first:
+    if is_first and key in function and key != ("input" if holder == "custom" else "arguments"):
         rest["$key"] = key
     return rest
 
@@ -228,7 +232,7 @@ def _whole_call(
     chat: OpenAIChat, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame
 ) -> None:
     w = chat.w
-    function = flat_function(call) or call.get("function") or call.get("custom")
+    function = flat_function(call) or call.get(holder_of(call, call.get("type"))) or call.get("custom")
     if not isinstance(function, dict):
         w.unknown("tool_call", call)
         return

@@ -36,7 +36,9 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     status_word = _text(error.get("status")) or ""
     if status_word.isdecimal() or _is_failure(status_word):
         status_word = ""
-    types = [_text(error.get("type")), status_word, _shape(error.get("__type"))]
+    said = _text(error.get("type"))
+    # LiteLLM writes Python's `None` as text.
+    types = [None if said == "None" else said, status_word, _shape(error.get("__type"))]
     types += [_text(error.get(key)) for key in ("errorType", "error_type")]
     kind = next(filter(None, types), type_)
     code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)

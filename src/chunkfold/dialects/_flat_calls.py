@@ -9,10 +9,21 @@ from chunkfold.dialects._words import is_empty
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ARGUMENTS", "arguments_key", "flat_function"]
+__all__ = ["ARGUMENTS", "arguments_key", "flat_function", "holder_of"]
 
 # What the field with the arguments is called: first as it should be.
 ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
+
+
+def holder_of(call: Mapping[str, Any], kind: object) -> str:
+    """
+    The field with the name and the arguments of a call of that *kind*. Zhipu's own tools have them under their type
+    (`mcp`).
+    """
+    if kind == "custom":
+        return "custom" if call.get("custom") else "function"
+    is_own = isinstance(kind, str) and not call.get("function") and isinstance(call.get(kind), dict)
+    return str(kind) if is_own else "function"
 
 
 def flat_function(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -129,9 +129,12 @@ class Piece(msgspec.Struct, eq=False):
     def _is_stale(self, text: str) -> bool:
         """
         True if *text* is what was stated before most of the text came: 9Router closes a part after its first piece, and
-        writes on. A piece behind the end of a long text is out of its turn, or came twice.
+        writes on. A piece behind the end of a long text is out of its turn, or came twice. LM Studio ends a call with
+        the empty arguments of its start.
         """
-        if len(text) != self._stated or self._stretches or self.slot.whole or self.slot.kind in CALLS:
+        if self.slot.kind in CALLS:
+            return text == "{}" and not self.slot.is_text
+        if len(text) != self._stated or self._stretches or self.slot.whole:
             return False
         came = "".join(self._pieces)
         return len(came) > 2 * len(text) and came.startswith(text)

@@ -444,7 +444,7 @@ _AUDIO = ("id", "data", "transcript")
 _LOGPROBS = frozenset({"content", "refusal"})
 
 
-_KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "image", "audio")
+_KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
 # What a restated message has beside texts and calls: taken where no part of its kind has come.
 _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("content", "text"),

@@ -467,9 +467,10 @@ class OpenAIResponses(Dialect):
         id_ = text_of(payload, "item_id")
         placed = () if index is None else (self._items.placed(index, call) for call in CALLS)
         found = self._find(payload, kind) or self._items.call(id_) or next(filter(None, placed), None)
-        if found is not None and not found.is_told:
+        if found is not None and (found.done or not found.is_told):
             self.w.singular = True  # as in `_find`
-            if "delta" in payload and id_ and found.id and found.id != id_ and _json.is_object(found.first.text or ""):
+            is_over = found.done or ("delta" in payload and _json.is_object(found.first.text or ""))
+            if is_over and id_ and found.id and id_ not in (found.id, found.call_id):
                 # OGX tells the arguments of several calls at one index before any of them begins.
                 self._items.index_reused = True
                 return self._open(payload, {"type": kind, "id": id_})

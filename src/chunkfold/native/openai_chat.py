@@ -87,6 +87,7 @@ _PIECES = {
     ".tool_calls[].function.name": APPEND,
     ".tool_calls[].custom.name": APPEND,
     ".tool_calls[].custom.input": APPEND,
+    ".tool_calls[].mcp.arguments": APPEND,
     **{f".tool_calls[].{field}": APPEND for field in ("name", *ARGUMENTS)},
     **{f".tool_calls[].function.{field}": APPEND for field in ARGUMENTS},
     ".function_call.name": APPEND,
@@ -361,7 +362,7 @@ def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
 
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     extra = call.extra
-    holder = "custom" if call.type == "custom" and not extra.get("function") else "function"
+    holder = "custom" if call.type == "custom" and not extra.get("function") else extra.get("$field", "function")
     out = fields(extra, (holder,))
     if whole:
         fill(out, index=call.index)
@@ -382,7 +383,8 @@ def _function(call: ToolCall, holder: str, whole: bool) -> dict[str, Any]:
     key = "input" if holder == "custom" else "arguments"
     if call.extra.get("$key") in ARGUMENTS:
         key = call.extra["$key"]
-    if "arguments" not in call.extra.get("$absent", ()) and not (whole and key in out and not call.raw_arguments):
+    is_due = call.raw_arguments or (key not in out if whole else "$field" not in call.extra)
+    if is_due and "arguments" not in call.extra.get("$absent", ()):
         as_object = call.extra.get("$form") == "object"
         out[key] = arguments_of(call) if as_object else call.raw_arguments
     return out
