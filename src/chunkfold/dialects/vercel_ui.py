@@ -143,7 +143,10 @@ class VercelUI(Dialect):
             self.w.extra(path, value)
 
     def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
-        """Where a step begins is kept by the position of its first part."""
+        """Where a step begins is kept by the position of its first part. Text without an id does not go on in it."""
+        slot = self.w.at_hand(0)
+        if slot is not None and slot.kind in ("text", "reasoning") and slot.id is None:
+            self.w.stop(slot)
         self._step = self.w.count(0)
         self._steps += 1
         rest = _others(payload, _TYPE)
@@ -238,15 +241,22 @@ class VercelUI(Dialect):
             said = telling(payload, _INNER) or "delta"
             others = {name: value for name, value in payload.items() if name not in ("delta", said)}
             payload = {**others, "delta": payload.get(said)}
-        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+        slot = self._part(kind, payload)
         if slot is None or not slot.open:
             self._open(kind, payload)
         else:
             self.w.update(slot, extra=_rest(payload, _PIECE))
             self.w.delta(slot, payload.get("delta"))
 
+    def _part(self, kind: Kind, payload: dict[str, Any]) -> Slot | None:
+        """The part that the payload is about: without an id, as of version 4, the one at hand."""
+        if not is_blank(payload.get("id")):
+            return self.w.slot(0, (kind, _key(payload["id"])))
+        slot = self.w.at_hand(0)
+        return slot if slot is not None and slot.kind == kind else None
+
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
-        slot = self.w.slot(0, (kind, _key(payload.get("id"))))
+        slot = self._part(kind, payload)
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
             self.w.update(slot, extra=_rest(payload, _PIECE))
