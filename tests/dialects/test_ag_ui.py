@@ -49,7 +49,7 @@ def named(kind, **fields):
 
 @pytest.mark.parametrize("blank", [{}, {"toolCallId": None, "messageId": None}, {"toolCallId": "", "messageId": ""}])
 def test_a_piece_without_an_id_goes_on_with_what_was_started_last(blank):
-    """Some servers say the id at the start alone, as Microsoft's Agent Framework allows for when it reads."""
+    """Microsoft's Agent Framework sent null where the model's client gave none, and reads what says it once."""
     frames = [
         START,
         named("REASONING_MESSAGE_START", messageId="r"),
