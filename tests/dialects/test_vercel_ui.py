@@ -379,3 +379,14 @@ def test_a_delta_without_an_id_goes_on_with_what_was_started_last():
     )
     assert (response.reasoning, response.text, len(response.parts)) == ("Hm", "Hi", 2)
     assert response.parts[0].extra["providerMetadata"] == {"p": {"signature": "S"}}
+
+
+@pytest.mark.parametrize("blank", [{}, {"toolCallId": None}, {"toolCallId": ""}])
+def test_argument_text_without_an_id_is_of_the_call_that_was_opened_last(blank):
+    chunks = []
+    for id_, text in (("a", '{"x":1}'), ("b", '{"y":2}')):
+        chunks.append({"type": "tool-input-start", "toolCallId": id_, "toolName": "f"})
+        chunks += [{"type": "tool-input-delta", "inputTextDelta": piece, **blank} for piece in (text[:4], text[4:])]
+        chunks.append({"type": "tool-input-available", "toolCallId": id_, "toolName": "f", "input": json.loads(text)})
+    response = folded({"type": "start"}, *chunks, {"type": "finish"})
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"x":1}'), ("b", '{"y":2}')]

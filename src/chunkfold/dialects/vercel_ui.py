@@ -17,7 +17,7 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
-from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._media import inline_bytes, media_kind
 from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
@@ -300,27 +300,31 @@ class VercelUI(Dialect):
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
+        payload = self._with_id(payload)
         slot = self._call(payload)
         if text:
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
             self.w.delta(slot, text)
 
+    def _with_id(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """A piece without an id is of the call that was opened last."""
+        last = self.w.last_call(0) if is_blank(payload.get("toolCallId")) else None
+        return payload if last is None else {**payload, "toolCallId": last.id}
+
     def _input_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        payload = self._with_id(payload)
         slot = self.w.slot(0, ("call", _key(payload.get("toolCallId"))))
         if slot is not None:
             self.w.update(slot, extra=_rest(payload, _CALL))
             self.w.stop(slot)
 
-    def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._state_input(payload, frame)
-
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
         """The input does not fit the tool: the call is there with its text, and the error is its result."""
-        self._state_input(payload, frame)
+        self._input_available(payload, frame)
         result = {name: value for name, value in payload.items() if name != "input"}  # the call has it
         self._result(result, payload.get("errorText"), is_error=True)
 
-    def _state_input(self, payload: dict[str, Any], frame: Frame) -> None:
+    def _input_available(self, payload: dict[str, Any], frame: Frame) -> None:
         """
         The whole input, parsed. It stands, unless the pieces say the same: then their text is what the model wrote.
         """
@@ -390,7 +394,7 @@ class VercelUI(Dialect):
         w = self.w
         url, media_type = payload.get("url"), payload.get("mediaType")
         kind = media_kind(media_type)
-        data = _inline(url)
+        data = inline_bytes(url)
         rest = _others(payload, _FILE if media_type is not None else _FILE - {"mediaType"})
         if payload["type"] != "file":
             rest["type"] = payload["type"]
@@ -556,12 +560,6 @@ def _parsed(text: str) -> Any:
         return _json.parse_arguments(text)
     except ValueError:
         return None
-
-
-def _inline(url: Any) -> bytes | None:
-    """The bytes in a `data:` URL of base64."""
-    head, comma, body = url.partition(",") if isinstance(url, str) else ("", "", "")
-    return base64_bytes(body) if comma and head.startswith("data:") and head.endswith(";base64") else None
 
 
 HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {
