@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
@@ -134,3 +136,18 @@ def test_the_start_of_another_message_voids_what_came():
     for message in ({**START["message"], "id": "n"}, {}):
         response = folded(START, BLOCK, PIECE, {**START, "message": message}, REST, STOP)
         assert (response.text, response.id) == ("lo", message.get("id"))
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_compaction_in_pieces_is_one_and_null_erases_nothing_of_it(ends):
+    """Documented as one piece; Anthropic's SDK for TypeScript joins several, the one for Python keeps the last."""
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": None}}
+    deltas = [{"content": "So"}, {"content": " far", "encrypted_content": "E"}]
+    deltas += [{"content": ".", "encrypted_content": None}, {"content": None, "encrypted_content": "F"}]
+    pieces = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", **delta}} for delta in deltas
+    ]
+    stop = [{"type": "content_block_stop", "index": 0}, CALL, {"type": "message_stop"}] if ends else []
+    response = folded(START, start, *pieces, *stop)
+    whole = {"type": "compaction", "content": "So far.", "encrypted_content": "F"}
+    assert response.parts[0].payload == response.to_native()["content"][0] == whole
