@@ -390,3 +390,20 @@ def test_argument_text_without_an_id_is_of_the_call_that_was_opened_last(blank):
         chunks.append({"type": "tool-input-available", "toolCallId": id_, "toolName": "f", "input": json.loads(text)})
     response = folded({"type": "start"}, *chunks, {"type": "finish"})
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"x":1}'), ("b", '{"y":2}')]
+
+
+@pytest.mark.parametrize("mastra", [False, True])
+def test_what_a_model_of_the_sdk_says_of_its_answer_is_no_part_of_it(mastra):
+    """The gateway passes on the parts of the models, which name themselves at the start; so does Mastra."""
+    facts = {"id": "r1", "modelId": "m-1", "timestamp": "2026-01-01T00:00:00Z"}
+    named = {"type": "response-metadata", "runId": "x", "from": "AGENT", "payload": facts}
+    response = folded(
+        {"type": "stream-start", "warnings": [{"type": "other"}]},
+        named if mastra else {"type": "response-metadata", **facts},
+        {"type": "text-start", "id": "0"},
+        {"type": "text-delta", "id": "0", "delta": "Hi"},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    assert (response.id, response.model, response.text, len(response.parts)) == ("r1", "m-1", "Hi", 1)
+    assert (response.extra["warnings"], response.extra["response"]) == ([{"type": "other"}], facts)
+    assert [part["type"] for part in response.to_native()["parts"]] == ["text"]

@@ -123,7 +123,7 @@ class VercelUI(Dialect):
     def _start(self, payload: dict[str, Any], frame: Frame) -> None:
         id_ = payload.get("messageId")
         self._message_id = self._message_id or id_
-        self.w.message(id=id_)
+        self.w.message(id=id_, model=model_of(payload))
         if id_ is not None and not isinstance(id_, str):
             self.w.extra(("id",), id_)
         self._metadata(payload, frame)
