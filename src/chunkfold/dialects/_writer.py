@@ -305,7 +305,7 @@ class Writer:
         return state.last_of(kind)
 
     def at_hand(self, choice: int) -> Slot | None:
-        """The part that was started last, or the call that got a piece after it: what does not say, goes on that."""
+        """The part that was started last, or the call that got a piece after it."""
         return self.table.choice(choice).current
 
     def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:

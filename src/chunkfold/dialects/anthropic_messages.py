@@ -277,11 +277,11 @@ class AnthropicMessages(Dialect):
             return
         slot = self.w.slot(0, index)
         if slot is None or slot.kind not in CALLS:
-            # No call was opened under this index: it goes on the last one, if there is one.
+            # No call was opened under this index: it goes on the last one, unless that is over.
             slot = self.w.last_call(0)
             self.w.diagnose("orphan_delta", f"argument text for block {counted(index)}, which is no open call")
-        if slot is None:
-            slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
+            if slot is None or not slot.open:
+                slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
         self.w.delta(slot, text)
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
