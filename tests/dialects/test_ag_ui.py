@@ -43,6 +43,48 @@ def test_a_chunk_without_an_id_goes_on_the_call_that_came_last():
     assert calls_of(response) == BOTH[::-1]
 
 
+def named(kind, **fields):
+    return {"type": kind, **fields}
+
+
+@pytest.mark.parametrize("blank", [{}, {"toolCallId": None, "messageId": None}, {"toolCallId": "", "messageId": ""}])
+def test_a_piece_without_an_id_goes_on_with_what_was_started_last(blank):
+    """Microsoft's Agent Framework sent null where the model's client gave none, and reads what says it once."""
+    frames = [
+        START,
+        named("REASONING_MESSAGE_START", messageId="r"),
+        *[named("REASONING_MESSAGE_CONTENT", delta="H", **blank)] * 9,
+        named("REASONING_MESSAGE_END", **blank),
+        named("TEXT_MESSAGE_START", messageId="m", role="assistant"),
+        *[named("TEXT_MESSAGE_CONTENT", delta="a", **blank)] * 9,
+        named("TEXT_MESSAGE_END", **blank),
+        named("TOOL_CALL_START", toolCallId="a", toolCallName="f"),
+        named("TOOL_CALL_ARGS", delta='{"x":', **blank),
+        named("TOOL_CALL_ARGS", delta="1}", **blank),
+        named("TOOL_CALL_END", **blank),
+        named("TOOL_CALL_START", toolCallId="b", toolCallName="g"),
+        named("TOOL_CALL_END", input={"y": 2}, **blank),
+        END,
+    ]
+    response = folded(*frames)
+    assert_templates_change_nothing(list(map(sse, frames)))
+    assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call", "tool_call"]
+    assert (response.reasoning, response.text, response.parts[1].id) == ("H" * 9, "a" * 9, "m")
+    assert calls_of(response) == BOTH
+
+
+def test_a_chunk_without_an_id_that_names_another_call_is_another():
+    one, two = named("TOOL_CALL_CHUNK", toolCallName="f", delta='{"x":1}'), named("TOOL_CALL_CHUNK", toolCallName="g")
+    response = folded(START, one, two, named("TOOL_CALL_CHUNK", delta='{"y":2}'), END)
+    assert calls_of(response) == [(None, *call[1:]) for call in BOTH]
+
+
+def test_a_text_without_an_id_does_not_go_on_behind_a_call():
+    text = named("TEXT_MESSAGE_CONTENT", delta="a")
+    response = folded(START, text, text, named("TOOL_CALL_START", toolCallId="a", toolCallName="f"), text, END)
+    assert [part.kind for part in response.parts] == ["text", "tool_call", "text"]
+
+
 def test_which_part_is_gone_on_with_is_known_behind_any_number_of_chunks():
     turns = [chunk("a", "1", "f"), chunk("b", "2", "g")] * 12
     frames = list(map(sse, [START, *turns, chunk("a", "3", "f"), {"type": "TOOL_CALL_CHUNK", "delta": "4"}, END]))

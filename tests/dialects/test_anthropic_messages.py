@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
@@ -134,3 +136,41 @@ def test_the_start_of_another_message_voids_what_came():
     for message in ({**START["message"], "id": "n"}, {}):
         response = folded(START, BLOCK, PIECE, {**START, "message": message}, REST, STOP)
         assert (response.text, response.id) == ("lo", message.get("id"))
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_compaction_in_pieces_is_one_and_null_erases_nothing_of_it(ends):
+    """Documented as one piece; Anthropic's SDK for TypeScript joins several, the one for Python keeps the last."""
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": None}}
+    deltas = [{"content": "So"}, {"content": " far", "encrypted_content": "E"}]
+    deltas += [{"content": ".", "encrypted_content": None}, {"content": None, "encrypted_content": "F"}]
+    pieces = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", **delta}} for delta in deltas
+    ]
+    stop = [{"type": "content_block_stop", "index": 0}, CALL, {"type": "message_stop"}] if ends else []
+    response = folded(START, start, *pieces, *stop)
+    whole = {"type": "compaction", "content": "So far.", "encrypted_content": "F"}
+    assert response.parts[0].payload == response.to_native()["content"][0] == whole
+
+
+def argument(index, text):
+    return {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+def stopped(index):
+    return {"type": "content_block_stop", "index": index}
+
+
+def test_arguments_of_a_call_whose_start_never_came_break_no_call_that_is_over():
+    """LiteLLM begins no block any more once the reason was told, and goes on with its pieces."""
+    lost = [argument(2, '{"y"'), argument(2, ":2}"), stopped(2)]
+    response = folded(START, CALL, argument(1, '{"x":1}'), stopped(1), *lost, {"type": "message_stop"})
+    calls = [(call.name, call.status, call.raw_arguments) for call in response.tool_calls]
+    assert calls == [("f", "complete", '{"x":1}'), (None, "complete", '{"y":2}')]
+    assert [diagnostic.kind for diagnostic in response.diagnostics] == ["orphan_delta"]
+
+
+def test_argument_text_that_is_late_is_of_its_own_call():
+    """agentgateway has stopped a call where the model said nothing for a moment."""
+    response = folded(START, CALL, argument(1, '{"x"'), stopped(1), argument(1, ":1}"), {"type": "message_stop"})
+    assert [(call.status, call.raw_arguments) for call in response.tool_calls] == [("complete", '{"x":1}')]

@@ -192,3 +192,20 @@ def test_an_error_amid_pieces_of_a_body_is_an_error(name):
 @pytest.mark.parametrize("part", [None, "x", {}, {"Bytes": None}, {"Bytes": "x"}])
 def test_a_piece_of_another_shape_is_a_payload_like_any(part):
     assert fold_payloads([{"PayloadPart": part}]).error.type == "unrecognised"
+
+
+def test_argument_text_behind_the_stop_of_its_block_is_of_that_call():
+    """Gateways stop a block early and go on with it, also when other blocks have come."""
+    call, piece = {"toolUse": {"toolUseId": "t", "name": "f"}}, {"toolUse": {"input": '{"x"'}}
+    late = {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": ":1}"}}}}
+    events = [
+        {"contentBlockStart": {"contentBlockIndex": 0, "start": call}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": piece}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"text": "Hm."}}},
+        late,
+        {"messageStop": {"stopReason": "tool_use"}},
+    ]
+    response = fold_payloads(events)
+    assert [(call.status, call.raw_arguments) for call in response.tool_calls] == [("complete", '{"x":1}')]
+    assert [diagnostic.kind for diagnostic in response.diagnostics] == ["late_delta"]

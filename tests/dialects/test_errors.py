@@ -29,6 +29,9 @@ BODIES = [
     ({"__type": "ThrottlingException", "message": "m"}, ("ThrottlingException", None, 429, True)),
     ({"__type": "com.amazon.coral.service#ThrottlingException", "message": "m"},
      ("ThrottlingException", None, 429, True)),
+    # As AWS's documents have it, "Troubleshooting Amazon Bedrock API Error Codes".
+    ({"__type": "ServiceQuotaExceededException", "message": "m"}, ("ServiceQuotaExceededException", None, 400, False)),
+    ({"__type": "InternalFailure", "message": "m"}, ("InternalFailure", None, 500, True)),
     ({"type": "error", "error": '{"message": "m", "code": 503}'}, (None, 503, 503, True)),
     ({"error": '{"error": {"type": "overloaded_error", "message": "m"}}'}, ("overloaded_error", None, 529, True)),
     ({"error": {"code": 503, "error": "m"}}, (None, 503, 503, True)),

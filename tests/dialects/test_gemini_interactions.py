@@ -80,3 +80,14 @@ def test_a_second_start_beside_the_fields_of_the_event_begins_again():
     frames = [*map(sse, (*FLAT_EVENTS[:3], *FLAT_EVENTS))]
     response = assert_laws(b"".join(frames), frames)
     assert response.text == "Hey"
+
+
+def test_arguments_of_a_call_whose_start_never_came_break_no_call_that_is_over():
+    def step(kind, index, **fields):
+        return sse({"event_type": f"step.{kind}", "index": index, **fields})
+
+    body = step("start", 0, step={"type": "function_call", "id": "c", "name": "f", "arguments": {"x": 1}})
+    body += step("stop", 0) + step("delta", 1, delta={"type": "arguments_delta", "arguments": '{"y":2}'})
+    response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
+    calls = [(call.name, call.status, call.arguments) for call in response.tool_calls]
+    assert calls == [("f", "complete", {"x": 1}), (None, "complete", {"y": 2})]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chunkfold import Usage, fold
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 
@@ -351,3 +351,73 @@ def test_the_gateway_has_objects_for_counts_and_reasons():
 def test_of_two_words_for_a_reason_the_unified_one_tells_it(said, reason, native):
     response = folded({"type": "text-delta", "id": "0", "delta": "Hi"}, {"type": "finish", "finishReason": said})
     assert (response.finish_reason, response.native_finish_reason) == (reason, native)
+
+
+def call_and_result(id_):
+    call = {"toolCallId": id_, "toolName": "f", "args": {}}
+    return {"type": "tool-call", **call}, {"type": "tool-result", **call, "result": "R"}
+
+
+def test_text_without_an_id_does_not_go_on_behind_a_call_or_in_another_step():
+    """Version 4 of the SDK gives its parts none, and has the text of all steps in one stream."""
+    text, thought = {"type": "text-delta", "textDelta": "a"}, {"type": "reasoning", "textDelta": "h"}
+    step = [{"type": "step-finish", "finishReason": "tool-calls"}, {"type": "step-start", "messageId": "m"}]
+    frames = [*[thought] * 9, *[text] * 9, *call_and_result("c"), text, *step, text, thought, text, {"type": "finish"}]
+    response = folded(*frames)
+    assert_templates_change_nothing(list(map(sse, frames)))
+    assert [(part.kind, getattr(part, "text", None)) for part in response.parts] == [
+        ("reasoning", "h" * 9),
+        ("text", "a" * 9),
+        ("tool_call", None),
+        ("server_tool_result", None),
+        ("text", "a"),
+        ("text", "a"),
+        ("reasoning", "h"),
+        ("text", "a"),
+    ]
+    marks = [part["type"] for part in response.to_native()["parts"]]
+    assert marks == ["reasoning", "text", "tool-f", "text", "step-start", "text", "reasoning", "text"]
+
+
+def test_a_delta_without_an_id_goes_on_with_what_was_started_last():
+    response = folded(
+        {"type": "reasoning-start", "id": "r"},
+        {"type": "reasoning-delta", "delta": "H"},
+        {"type": "reasoning-delta", "delta": "m"},
+        {"type": "reasoning-end", "providerMetadata": {"p": {"signature": "S"}}},
+        {"type": "text-start", "id": "t"},
+        {"type": "text-delta", "delta": "H"},
+        {"type": "text-delta", "delta": "i"},
+        {"type": "text-end"},
+        {"type": "finish"},
+    )
+    assert (response.reasoning, response.text, len(response.parts)) == ("Hm", "Hi", 2)
+    assert response.parts[0].extra["providerMetadata"] == {"p": {"signature": "S"}}
+
+
+@pytest.mark.parametrize("blank", [{}, {"toolCallId": None}, {"toolCallId": ""}])
+def test_argument_text_without_an_id_is_of_the_call_that_was_opened_last(blank):
+    chunks = []
+    for id_, text in (("a", '{"x":1}'), ("b", '{"y":2}')):
+        chunks.append({"type": "tool-input-start", "toolCallId": id_, "toolName": "f"})
+        chunks += [{"type": "tool-input-delta", "inputTextDelta": piece, **blank} for piece in (text[:4], text[4:])]
+        chunks.append({"type": "tool-input-available", "toolCallId": id_, "toolName": "f", "input": json.loads(text)})
+    response = folded({"type": "start"}, *chunks, {"type": "finish"})
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"x":1}'), ("b", '{"y":2}')]
+
+
+@pytest.mark.parametrize("mastra", [False, True])
+def test_what_a_model_of_the_sdk_says_of_its_answer_is_no_part_of_it(mastra):
+    """The gateway passes on the parts of the models, which name themselves at the start; so does Mastra."""
+    facts = {"id": "r1", "modelId": "m-1", "timestamp": "2026-01-01T00:00:00Z"}
+    named = {"type": "response-metadata", "runId": "x", "from": "AGENT", "payload": facts}
+    response = folded(
+        {"type": "stream-start", "warnings": [{"type": "other"}]},
+        named if mastra else {"type": "response-metadata", **facts},
+        {"type": "text-start", "id": "0"},
+        {"type": "text-delta", "id": "0", "delta": "Hi"},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    assert (response.id, response.model, response.text, len(response.parts)) == ("r1", "m-1", "Hi", 1)
+    assert (response.extra["warnings"], response.extra["response"]) == ([{"type": "other"}], facts)
+    assert [part["type"] for part in response.to_native()["parts"]] == ["text"]

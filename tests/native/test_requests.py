@@ -321,6 +321,22 @@ def test_anthropic_gets_unknown_blocks_back_but_no_events():
     assert sent["content"] == [block, {"type": "text", "text": "So"}]
 
 
+def test_bedrock_gets_no_null_and_one_member_of_each_union():
+    """Converse itself says `reasoningText: null` beside what is withheld, and boto3 refuses to send that back."""
+    content = [
+        {"reasoningContent": {"reasoningText": None, "redactedContent": "eA=="}},
+        {"text": "So", "toolUse": None},
+        {"toolUse": {"toolUseId": "a", "name": "f", "input": {"x": None}, "type": None}, "text": None},
+    ]
+    body = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "tool_use"}
+    assert sent_back(body, "bedrock-converse")["content"] == [
+        {"reasoningContent": {"redactedContent": "eA=="}},
+        {"text": "So"},
+        {"toolUse": {"toolUseId": "a", "name": "f", "input": {"x": None}}},
+    ]
+    assert fold(body).to_native() == body
+
+
 def test_bedrock_gets_no_blank_text_and_thought_with_a_text():
     """Blank text is refused, and `text` is required beside a signature, also where the thinking itself is not shown."""
     events = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chunkfold.parts import Kind
 
-__all__ = ["base64_bytes", "base64_form", "base64_text", "media_kind", "usual_base64_bytes"]
+__all__ = ["base64_bytes", "base64_form", "base64_text", "inline_bytes", "media_kind", "usual_base64_bytes"]
 
 _STANDARD = str.maketrans("-_", "+/")
 
@@ -35,6 +35,12 @@ def usual_base64_bytes(text: Any) -> bytes | None:
         return base64.b64decode(text, validate=True)
     except (ValueError, TypeError):
         return None
+
+
+def inline_bytes(url: Any) -> bytes | None:
+    """The bytes in a `data:` URL of base64."""
+    head, comma, body = url.partition(",") if isinstance(url, str) else ("", "", "")
+    return base64_bytes(body) if comma and head.startswith("data:") and head.endswith(";base64") else None
 
 
 def base64_form(text: Any) -> str | None:

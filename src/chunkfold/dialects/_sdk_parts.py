@@ -19,6 +19,8 @@ __all__ = ["NAMES", "chunk_of", "in_envelope", "model_of", "opened", "sdk_usage"
 
 # The type that the browser is told, and the fields that have another name.
 NAMES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "stream-start": ("start", {}),
+    "response-metadata": ("start", {}),
     "tool-input-start": ("tool-input-start", {"id": "toolCallId"}),
     "tool-input-delta": ("tool-input-delta", {"id": "toolCallId", "delta": "inputTextDelta"}),
     "tool-input-end": ("tool-input-end", {"id": "toolCallId"}),
@@ -73,6 +75,8 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
     if kind == said and (payload.keys().isdisjoint(names) or "toolCallId" in payload):
         return payload
     chunk = _renamed(payload, names)
+    if kind == "response-metadata":
+        chunk = {"messageId": payload.get("id"), "response": _without_type(payload)}
     chunk["type"] = said
     if kind in ("tool-result", "tool-error"):
         chunk.pop("input", None)  # the call has it
@@ -97,6 +101,10 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
         error = chunk["errorText"]
         chunk["errorText"] = error["message"] if isinstance(error.get("message"), str) else _json.encode(error)
     return chunk
+
+
+def _without_type(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in fields if name != "type"}
 
 
 def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

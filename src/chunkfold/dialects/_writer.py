@@ -304,10 +304,12 @@ class Writer:
             return state.current
         return state.last_of(kind)
 
+    def at_hand(self, choice: int) -> Slot | None:
+        """The part that was started last, or the call that got a piece after it."""
+        return self.table.choice(choice).current
+
     def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:
-        """
-        The whole text of *kind* has been stated: it stands instead of what was gathered, and fills what was not.
-        """
+        """The whole text of *kind* has been stated: it stands instead of what was gathered, or fills it."""
         if isinstance(text, str) and text:
             _whole_texts.restate(self, choice, self.table.choice(choice), kind, text, **start)
 
@@ -551,10 +553,7 @@ class Writer:
         self.out.append(MessageReset(from_part, reason))  # type: ignore[arg-type]
 
     def close(self, *, done: bool = True) -> None:
-        """
-        The input has ended, and the server had said that it was *done* or not: every part that is still open is
-        stopped, in order of start.
-        """
+        """The input has ended, after the server said that it was *done* or not: all that is open is stopped."""
         for choice in sorted(self.table.choices):
             state = self.table.choices[choice]
             if (cut := state.cut_call(done)) is not None:

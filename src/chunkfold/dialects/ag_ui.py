@@ -273,7 +273,7 @@ class AGUI(Dialect):
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
         """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
         id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
-        slot = self.w.slot(0, ("tool_call", key_of(id_)))
+        slot = self._found("tool_call", payload)
         if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
             payload = {**_without(payload, "input"), "delta": json_text(given, frame.data, "input")}
         self._close("tool_call", _without(payload, "result"))
@@ -289,9 +289,7 @@ class AGUI(Dialect):
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
         """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
-        w = self.w
-        fields = {**extra, "content": content}
-        slot = self._result_of(id_)
+        w, fields, slot = self.w, {**extra, "content": content}, self._result_of(id_)
         if slot is not None:
             w.update(slot, extra=fields)
             return
@@ -328,32 +326,39 @@ class AGUI(Dialect):
         self._came.add(key, slot)
         return slot
 
+    def _found(self, kind: Kind, payload: dict[str, Any]) -> Slot | None:
+        """The part of that id. What has none is of the last call, unless it names another, or of the text at hand."""
+        id_, name = payload.get(_FIELDS[kind][0]), payload.get("toolCallName")
+        if not is_blank(id_):
+            return self.w.slot(0, (kind, key_of(id_)))
+        slot = self.w.last_call(0) if kind == "tool_call" else self.w.at_hand(0)
+        if slot is None or slot.kind != kind or (not is_blank(name) and not (slot.open and slot.name in (None, name))):
+            return None
+        return slot
+
     def _piece(self, kind: Kind, payload: dict[str, Any]) -> Slot:
         """
         More of a part. One that was never opened is opened, and so is a text that has ended. A call goes on, unless the
         id is that of a call that has its result already.
         """
         is_call = kind == "tool_call"
-        id_field, known = _FIELDS[kind]
-        id_ = payload.get(id_field)
-        slot = self.w.slot(0, (kind, key_of(id_)))
-        if slot is None or not (slot.open or (is_call and self._result_of(id_) is None)):
+        slot = self._found(kind, payload)
+        if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
             slot = self._open(kind, payload)
         else:
-            self.w.update(slot, extra=_rest(payload, known))
+            self.w.update(slot, extra=_rest(payload, _FIELDS[kind][1]))
             if is_call and slot.name is None:
                 self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
         return slot
 
     def _close(self, kind: Kind, payload: dict[str, Any]) -> None:
-        id_field, known = _FIELDS[kind]
-        slot = self.w.slot(0, (kind, key_of(payload.get(id_field))))
+        slot = self._found(kind, payload)
         if slot is not None:
             if slot.open:
                 self._piece(kind, payload)
             else:
-                self.w.update(slot, extra=_rest(payload, known))
+                self.w.update(slot, extra=_rest(payload, _FIELDS[kind][1]))
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any]) -> None:

@@ -78,9 +78,13 @@ class AnthropicMessages(Dialect):
         self._again: dict[str, Any] | None = None
         # The block that was started last, which events mean that do not say which.
         self._last: Any = None
+        # What open compactions have said so far, given to the part whole when its block stops.
+        self._summaries: dict[int, tuple[Slot, list[str]]] = {}
 
     def close(self) -> None:
         """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
+        for slot, _ in list(self._summaries.values()):
+            self._sum_up(slot)
         self.w.cut_though_stopped(0)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -114,6 +118,10 @@ class AnthropicMessages(Dialect):
             else:
                 self.begin_again()
         self._take_message(message, frame, "message")
+
+    def begin_again(self) -> None:
+        self._summaries.clear()
+        super().begin_again()
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed."""
@@ -174,7 +182,7 @@ class AnthropicMessages(Dialect):
             self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
         else:
             if slot is not None:
-                w.stop(slot)
+                self._stop(slot)
             slot = self._open(index, kind, block)
         if kind == "text":
             w.delta(slot, block.get("text"))
@@ -269,16 +277,28 @@ class AnthropicMessages(Dialect):
             return
         slot = self.w.slot(0, index)
         if slot is None or slot.kind not in CALLS:
-            # No call was opened under this index: it goes on the last one, if there is one.
+            # No call was opened under this index: it goes on the last one, unless that is over.
             slot = self.w.last_call(0)
             self.w.diagnose("orphan_delta", f"argument text for block {counted(index)}, which is no open call")
-        if slot is None:
-            slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
+            if slot is None or not slot.open:
+                slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
         self.w.delta(slot, text)
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
+        """A summary, in one piece as documented. What is encrypted of it replaces."""
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
-        self.w.update(slot, extra={name: delta[name] for name in _COMPACTION if name in delta})
+        said = {name: delta[name] for name in _COMPACTION if not is_blank(delta.get(name))}
+        if isinstance(said.get("content"), str):
+            _, pieces = self._summaries.setdefault(slot.index, (slot, []))
+            pieces.append(said["content"])
+            if len(pieces) > 1:
+                del said["content"]
+        self.w.update(slot, extra=said)
+
+    def _sum_up(self, slot: Slot) -> None:
+        _, pieces = self._summaries.pop(slot.index, (slot, []))
+        if len(pieces) > 1:
+            self.w.update(slot, extra={"content": "".join(pieces)})
 
     def _slot(self, index: Any, kind: Kind, block: str) -> Slot:
         """The block of that index and kind. One that was never started is opened by its first delta."""
@@ -290,7 +310,11 @@ class AnthropicMessages(Dialect):
     def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         slot = self.w.slot(0, self._index(payload))
         if slot is not None:
-            self.w.stop(slot)
+            self._stop(slot)
+
+    def _stop(self, slot: Slot) -> None:
+        self._sum_up(slot)
+        self.w.stop(slot)
 
     def _message_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         """Stop reason and usage may come in two of these; neither erases the other."""

@@ -217,10 +217,12 @@ class BedrockConverse(Dialect):
             self._identify(slot, use)
         if not text:
             return
+        slot = slot or self.w.slot(0, (index, "tool_call"))  # its block may be over
         if slot is None:
             self.w.diagnose("orphan_delta", "argument text for a block that is no open call")
-            slot = self.w.last_call(0)
-        if slot is not None and slot.open:
+            last = self.w.last_call(0)
+            slot = last if last is not None and last.open else None
+        if slot is not None:
             self.w.delta(slot, text)
         else:
             # Without a start there is neither name nor id, so that nobody could run or answer it.

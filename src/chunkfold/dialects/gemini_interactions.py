@@ -338,8 +338,8 @@ class GeminiInteractions(Dialect):
         if slot is None or slot.kind not in CALLS:
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
-        if slot is None:
-            slot = w.start(0, "tool_call", key=index, tool_type="function")
+            if slot is None or not slot.open:
+                slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, json_text(text or None, frame.data, *path, "arguments"))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:

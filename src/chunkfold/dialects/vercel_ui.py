@@ -17,7 +17,7 @@ from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
-from chunkfold.dialects._media import base64_bytes, media_kind
+from chunkfold.dialects._media import inline_bytes, media_kind
 from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
@@ -123,7 +123,7 @@ class VercelUI(Dialect):
     def _start(self, payload: dict[str, Any], frame: Frame) -> None:
         id_ = payload.get("messageId")
         self._message_id = self._message_id or id_
-        self.w.message(id=id_)
+        self.w.message(id=id_, model=model_of(payload))
         if id_ is not None and not isinstance(id_, str):
             self.w.extra(("id",), id_)
         self._metadata(payload)
@@ -142,7 +142,10 @@ class VercelUI(Dialect):
             self.w.extra(path, value)
 
     def _start_step(self, payload: dict[str, Any], frame: Frame) -> None:
-        """Where a step begins is kept by the position of its first part."""
+        """Where a step begins is kept by the position of its first part. Text without an id does not go on in it."""
+        slot = self.w.at_hand(0)
+        if slot is not None and slot.kind in ("text", "reasoning") and slot.id is None:
+            self.w.stop(slot)
         self._step = self.w.count(0)
         self._steps += 1
         rest = _others(payload, _TYPE)
@@ -218,15 +221,23 @@ class VercelUI(Dialect):
             said = telling(payload, _INNER) or "delta"
             others = {name: value for name, value in payload.items() if name not in ("delta", said)}
             payload = {**others, "delta": payload.get(said)}
-        slot = self.w.slot(0, _text_key(payload))
+        slot = self._part(payload)
         if slot is None or not slot.open:
             self._text_start(payload, frame)
         else:
             self.w.update(slot, extra=_rest(payload, _PIECE))
             self.w.delta(slot, payload.get("delta"))
 
+    def _part(self, payload: dict[str, Any]) -> Slot | None:
+        """The part that the payload is about: without an id, as of version 4, the one at hand."""
+        kind, key = _text_key(payload)
+        if not is_blank(payload.get("id")):
+            return self.w.slot(0, (kind, key))
+        slot = self.w.at_hand(0)
+        return slot if slot is not None and slot.kind == kind else None
+
     def _text_end(self, payload: dict[str, Any], frame: Frame) -> None:
-        slot = self.w.slot(0, _text_key(payload))
+        slot = self._part(payload)
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
             self.w.update(slot, extra=_rest(payload, _PIECE))
@@ -269,12 +280,19 @@ class VercelUI(Dialect):
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
+        payload = self._with_id(payload)
         slot = self._call(payload)
         if text:
             self._inputs.setdefault(_key(payload.get("toolCallId")), []).append(text)
             self.w.delta(slot, text)
 
+    def _with_id(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """A piece without an id is of the call that was opened last."""
+        last = self.w.last_call(0) if is_blank(payload.get("toolCallId")) else None
+        return payload if last is None else {**payload, "toolCallId": last.id}
+
     def _input_end(self, payload: dict[str, Any], frame: Frame) -> None:
+        payload = self._with_id(payload)
         slot = self.w.slot(0, ("call", _key(payload.get("toolCallId"))))
         if slot is not None:
             self.w.update(slot, extra=_rest(payload, _CALL))
@@ -356,7 +374,7 @@ class VercelUI(Dialect):
         w = self.w
         url, media_type = payload.get("url"), payload.get("mediaType")
         kind = media_kind(media_type)
-        data = _inline(url)
+        data = inline_bytes(url)
         rest = _others(payload, _FILE if media_type is not None else _FILE - {"mediaType"})
         if payload["type"] != "file":
             rest["type"] = payload["type"]
@@ -527,12 +545,6 @@ def _parsed(text: str) -> Any:
         return _json.parse_arguments(text)
     except ValueError:
         return None
-
-
-def _inline(url: Any) -> bytes | None:
-    """The bytes in a `data:` URL of base64."""
-    head, comma, body = url.partition(",") if isinstance(url, str) else ("", "", "")
-    return base64_bytes(body) if comma and head.startswith("data:") and head.endswith(";base64") else None
 
 
 HANDLERS: dict[str, Callable[[VercelUI, dict[str, Any], Frame], None]] = {

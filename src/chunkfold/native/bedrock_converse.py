@@ -246,9 +246,19 @@ def _image(part: ImagePart) -> dict[str, Any]:
 
 
 def request(message: Message) -> dict[str, Any]:
-    """The message for `messages` of the next request."""
+    """The message for `messages` of the next request, where the SDKs refuse a `null` and two members of a union."""
     parts = [with_object(part) for part in message.parts if _is_sent(part)]
-    return {"role": message.role, "content": blocks(parts)}
+    return {"role": message.role, "content": _without_nulls(blocks(parts))}
+
+
+def _without_nulls(value: Any) -> Any:
+    """*value* without fields that are `null`, but for what is the tool's own."""
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    said = {name: item for name, item in value.items() if item is not None}
+    return {name: item if name in ("input", "json") else _without_nulls(item) for name, item in said.items()}
 
 
 def _is_sent(part: Part) -> bool:
