@@ -91,3 +91,20 @@ def test_arguments_of_a_call_whose_start_never_came_break_no_call_that_is_over()
     response = assert_laws(body, [body[at : at + 7] for at in range(0, len(body), 7)])
     calls = [(call.name, call.status, call.arguments) for call in response.tool_calls]
     assert calls == [("f", "complete", {"x": 1}), (None, "complete", {"y": 2})]
+
+
+def test_no_arguments_for_a_step_that_never_began_open_no_call():
+    body = b"".join(
+        map(
+            sse,
+            (
+                {"event_type": "interaction.created", "interaction": {"id": "v1", "status": "in_progress"}},
+                {"event_type": "step.delta", "index": 0, "delta": {"type": "arguments_delta", "arguments": ""}},
+                {"event_type": "step.delta", "index": 1, "delta": {"type": "text", "text": "Hi"}},
+                {"event_type": "interaction.completed", "interaction": {"id": "v1", "status": "completed"}},
+            ),
+        )
+    )
+    response = assert_laws(body, [body[:50], body[50:]])
+    assert [part.kind for part in response.parts] == ["text"]
+    assert response.diagnostics == ()

@@ -332,15 +332,17 @@ class GeminiInteractions(Dialect):
         self.w.update(slot, signature=delta.get("signature"))
 
     def _arguments(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        """More argument text. Where no call was started under that number it goes on the last one."""
+        """More argument text. Where no call was started under that number it goes on the last one that is open."""
         w = self.w
-        slot, text = w.slot(0, index), delta.get("arguments")
+        slot, text = w.slot(0, index), json_text(delta.get("arguments") or None, frame.data, *path, "arguments")
+        if not text:
+            return
         if slot is None or slot.kind not in CALLS:
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
             if slot is None or not slot.open:
                 slot = w.start(0, "tool_call", key=index, tool_type="function")
-        w.delta(slot, json_text(text or None, frame.data, *path, "arguments"))
+        w.delta(slot, text)
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""
