@@ -32,9 +32,12 @@ def test_the_arguments_of_a_flat_call_keep_their_exact_text():
 MANY = [{"start": at, "end": at + 1} for at in range(8_000)]
 CITED = [
     ("openai-chat", {"choices": [{"index": 0, "delta": {"content": "a", "annotations": MANY}}]}),
+    ("bedrock-converse", {"output": {"message": {"role": "assistant", "content": [
+        {"citationsContent": {"content": [{"text": "a"}], "citations": MANY}},
+    ]}}, "stopReason": "end_turn"}),
     ("cohere-v1", {"generation_id": "g", "text": "a", "citations": MANY}),
     ("cohere-v2", {"message": {"content": [{"type": "text", "text": "a"}], "citations": MANY}, "finish_reason": None}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("dialect", "payload"), CITED, ids=[dialect for dialect, _ in CITED])
