@@ -49,11 +49,9 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
 
 
 def _is_named(call: Any) -> bool:
-    """True if a piece says whose it is, or what it calls."""
-    if not isinstance(call, dict):
-        return call is not None
-    function = call.get("function")
-    return _id_of(call) is not None or not isinstance(function, dict) or not is_blank(function.get("name"))
+    """True if a piece says what it calls."""
+    function = call.get("function") if isinstance(call, dict) else None
+    return not isinstance(function, dict) or not is_blank(function.get("name"))
 
 
 def _tool_call(
@@ -93,7 +91,7 @@ def _tool_call(
     return chat.w.call(
         index,
         number=number,
-        id=id_ if to is None else to.id,
+        id=id_ if to is None or id_ else to.id,
         name=name,
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),

@@ -304,12 +304,12 @@ class Writer:
             return state.current
         return state.last_of(kind)
 
-    def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:
+    def restate(self, choice: int, kind: Kind, text: Any) -> None:
         """
         The whole text of *kind* has been stated: it stands instead of what was gathered, and fills what was not.
         """
         if isinstance(text, str) and text:
-            _whole_texts.restate(self, choice, self.table.choice(choice), kind, text, **start)
+            _whole_texts.restate(self, choice, self.table.choice(choice), kind, text)
 
     def call(
         self,
