@@ -1,4 +1,4 @@
-"""Calls of Cohere that only their place or their name tells apart."""
+"""Calls of Cohere: which piece is of which, and what a new start or the end makes of them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,21 @@ def test_a_piece_after_the_end_belongs_to_the_call_that_ended():
     frames = [start("pay", id="a"), delta('{"a":'), OVER, delta("1}"), END]
     (call,) = assert_laws(b"".join(frames), frames, "cohere-v2").tool_calls
     assert (call.id, call.raw_arguments, call.status) == ("a", '{"a":1}', "complete")
+
+
+def test_a_start_without_a_message_is_no_new_answer():
+    """Cohere's SDK makes a start of any object that has no type."""
+    begun = event("message-start", id="m", delta={"message": {"role": "assistant"}})
+    frames = [begun, start("pay", id="a"), delta("{}"), OVER, event("message-start"), END]
+    (call,) = assert_laws(b"".join(frames), frames, "cohere-v2").tool_calls
+    assert (call.id, call.status) == ("a", "complete")
+
+
+@pytest.mark.parametrize(("reason", "status"), [("MAX_TOKENS", "truncated"), ("TOOL_CALL", "empty")])
+def test_a_call_that_ended_before_its_arguments_began_is_cut_if_the_model_was_stopped(reason, status):
+    frames = [start("pay", id="a"), OVER, event("message-end", delta={"finish_reason": reason})]
+    (call,) = assert_laws(b"".join(frames), frames, "cohere-v2").tool_calls
+    assert call.status == status
 
 
 def line(kind, **fields):

@@ -77,8 +77,7 @@ class CohereV2(Dialect):
         delta = payload.get("delta") or {}
         message = delta.get("message") or {} if isinstance(delta, dict) else None
         if not isinstance(message, dict):
-            self.w.unknown(word(kind, default=""), payload)
-            self.error_beside(payload)
+            self.w.unknown(word(kind), payload)
             return
         handler(self, message, payload, frame)
         self._rest(message, delta, _DELTA)
@@ -113,11 +112,10 @@ class CohereV2(Dialect):
                 w.extra(("finish_reason",), holder["finish_reason"])
         if "usage" in holder:
             w.usage(holder["usage"], cohere_usage)
-            if not holder["usage"] or not isinstance(holder["usage"], dict):
+            if not holder["usage"]:
                 w.extra(("usage",), holder["usage"])
-        if not message.keys() <= _MESSAGE or "role" in message:
-            w.blanks(message, _FILLED, "message")
-            w.extras(message, _MESSAGE, "message")
+        w.blanks(message, _FILLED, "message")
+        w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
         self.tell_error(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
 
@@ -134,8 +132,6 @@ class CohereV2(Dialect):
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
-            self._calls.clear()
-            self._index = 0
             self.begin_again()
         self._started = True
         self.w.message(id=payload.get("id"))
@@ -240,7 +236,6 @@ class CohereV2(Dialect):
         more = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if self._is_whole:
             rest["$absent"] = [key for key in ("type", "function") if key not in call]
-            rest["$absent"] += [key for key in ("arguments",) if key not in function]
         if function.get("arguments") is not None and not isinstance(function["arguments"], str):
             rest["$form"] = "object"
         self._calls[number] = self.w.call(
