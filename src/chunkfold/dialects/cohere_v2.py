@@ -158,9 +158,12 @@ class CohereV2(Dialect):
 
     def _content(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         """The start of a block or a piece of it: both say the same, in the same place."""
-        index = _number(payload)
         for _, block in self.w.objects("content", message.get("content")):
-            self._block(self._index if index is None else index, block)
+            self._block(self._block_index(payload), block)
+
+    def _block_index(self, payload: dict[str, Any]) -> int:
+        index = _number(payload)
+        return self._index if index is None else index
 
     def _block(self, index: int, block: dict[str, Any]) -> None:
         w = self.w
@@ -199,8 +202,7 @@ class CohereV2(Dialect):
         return slot
 
     def _content_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
-        index = _number(payload)
-        slot = self.w.slot(0, ("content", self._index if index is None else index))
+        slot = self.w.slot(0, ("content", self._block_index(payload)))
         if slot is not None:
             self.w.stop(slot)
 

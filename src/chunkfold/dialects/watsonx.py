@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO
-from chunkfold.dialects._errors import error_event, error_in, read_error
+from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import is_blank, is_real, telling
 from chunkfold.dialects.openai_chat import OpenAIChat
@@ -58,9 +58,7 @@ class Watsonx(OpenAIChat):
         shape = telling(payload, SHAPES)
         if shape == "system" and "choices" in payload:
             shape = "choices"  # the usage comes in a chunk without choices, and warnings may stand in any chunk
-        if frame.event == "error" and error_in(payload) is None:
-            self.w.error(error_event(payload))
-        elif shape is None or (is_blank(payload[shape]) and payload.get("error")):
+        if shape is None:
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
             SHAPES[shape](self, payload, frame)
