@@ -91,3 +91,23 @@ def test_calls_that_are_stated_whole_are_told_by_their_names(frames, calls):
     frames = [line("stream-start", generation_id="g"), *frames, end]
     response = assert_laws(b"".join(frames), frames, "cohere-v1")
     assert [(call.name, call.arguments) for call in response.tool_calls] == calls
+
+
+def test_the_plan_may_stand_where_the_pieces_of_calls_do():
+    frames = [
+        line("stream-start", generation_id="g"),
+        line("tool-calls-chunk", tool_call_delta={"text": "I look."}),
+        line("tool-calls-chunk", tool_call_delta={"index": 0, "name": "look"}),
+        line("tool-calls-chunk", tool_call_delta={"index": 0, "parameters": "{}"}),
+        line("stream-end", finish_reason="COMPLETE", response={"generation_id": "g", "text": "I look."}),
+    ]
+    response = assert_laws(b"".join(frames), frames, "cohere-v1")
+    assert (response.text, [call.name for call in response.tool_calls]) == ("I look.", ["look"])
+
+
+def test_calls_of_an_answer_that_came_again_are_those_of_the_second():
+    call = {"name": "look", "parameters": {"at": 1}}
+    half = [line("stream-start", generation_id="g"), line("tool-calls-generation", tool_calls=[call])]
+    frames = [*half, *half, line("stream-end", finish_reason="COMPLETE", response={"text": "", "tool_calls": [call]})]
+    response = assert_laws(b"".join(frames), frames, "cohere-v1")
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("look", {"at": 1})]

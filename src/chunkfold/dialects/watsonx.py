@@ -66,8 +66,7 @@ class Watsonx(OpenAIChat):
                 self.w.error(error_in(payload) or read_error({"message": payload["errors"], **payload}, raw=payload))
 
     def _facts(self, payload: dict[str, Any]) -> None:
-        model = payload.get("model_id") or payload.get("model")
-        self.w.message(id=payload.get("id"), model=model, created=payload.get("created"))
+        self.w.message(id=payload.get("id"), model=payload.get("model_id"), created=payload.get("created"))
 
     def _chat(self, payload: dict[str, Any], frame: Frame) -> None:
         """A chunk of OpenAI's chat; the model is named by `model_id`, and not always by `model` too."""
