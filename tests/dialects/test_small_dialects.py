@@ -1,4 +1,4 @@
-"""What few servers of the smaller dialects send: Hugging Face, Cloudflare, gateways in front of Ollama."""
+"""What few servers of the smaller dialects send: Hugging Face, Cloudflare, old llama.cpp, gateways before Ollama."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ def test_the_arguments_of_a_flat_call_keep_their_exact_text():
     line = b'{"model":"m","message":{"tool_calls":[{"name":"f","arguments":{"n":1.10}}]},"done":true}\n'
     (call,) = assert_laws(line, [line], "ollama").tool_calls
     assert (call.name, call.raw_arguments) == ("f", '{"n":1.10}')
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"), [("stopped_eos", "stop"), ("stopped_word", "stop"), ("stopped_limit", "length")]
+)
+def test_llamacpp_of_before_2025_has_a_flag_for_each_reason(flag, reason):
+    flags = dict.fromkeys(("stopped_eos", "stopped_limit", "stopped_word"), False)
+    frames = [sse({"content": "a", "stop": False}), sse({"content": "", "stop": True, **flags, flag: True})]
+    assert assert_laws(b"".join(frames), frames, "openai-completions").finish_reason == reason
 
 
 MANY = [{"start": at, "end": at + 1} for at in range(8_000)]
