@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 _EVENT = frozenset({"type", "id", "index", "delta", "logprobs", "error"})
 _DELTA = frozenset({"message", "finish_reason", "usage", "error"})
 _BODY = frozenset({"id", "message", "finish_reason", "usage", "logprobs", "error"})
-_MESSAGE = frozenset({"role", "content", "tool_plan", "tool_calls", "citations"})
 _BLOCK = frozenset({"type", "text", "thinking"})
 _CALL = frozenset({"id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 # Fields of a start that are empty there, to be filled by what follows.
-_FILLED = ("content", "tool_plan", "tool_calls", "citations")
+_FILLED = frozenset({"content", "tool_plan", "tool_calls", "citations"})
+_MESSAGE = _FILLED | {"role"}
 
 _KINDS: dict[str, Kind] = {"thinking": "reasoning", "text": "text"}
 _NAMES: dict[Kind, str] = {kind: name for name, kind in _KINDS.items()}
@@ -114,8 +114,9 @@ class CohereV2(Dialect):
             w.usage(holder["usage"], cohere_usage)
             if not holder["usage"]:
                 w.extra(("usage",), holder["usage"])
-        w.blanks(message, _FILLED, "message")
-        w.extras(message, _MESSAGE, "message")
+        if not message.keys() <= _FILLED:
+            w.blanks(message, _FILLED, "message")
+            w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
         self.tell_error(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
 
