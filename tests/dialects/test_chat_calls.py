@@ -67,6 +67,15 @@ def test_a_name_in_pieces_without_ids_and_indices_is_one_name():
     assert (call.name, call.raw_arguments) == ("get_weather", "{}")
 
 
+def test_two_lists_of_calls_without_indices_are_as_many_calls():
+    named = [{"id": id_, "function": {"name": "ls", "arguments": ""}} for id_ in "abcd"]
+    frames = [chunk(*named[:2]), chunk(*named[2:]), chunk(*[{"function": {"arguments": "{}"}} for _ in "cd"]), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [
+        ("a", ""), ("b", ""), ("c", "{}"), ("d", "{}"),
+    ]  # fmt: skip
+
+
 def twice(name, arguments, **fields):
     """A piece as llama-cpp-python sends it, in the old form and in the new one."""
     function = {"name": name, "arguments": arguments}

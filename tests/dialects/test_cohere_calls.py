@@ -1,4 +1,4 @@
-"""Calls of Cohere that only their place or their name tells apart."""
+"""Calls of Cohere: which piece is of which, and what a new start or the end makes of them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,21 @@ def test_a_piece_after_the_end_belongs_to_the_call_that_ended():
     assert (call.id, call.raw_arguments, call.status) == ("a", '{"a":1}', "complete")
 
 
+def test_a_start_without_a_message_is_no_new_answer():
+    """Cohere's SDK makes a start of any object that has no type."""
+    begun = event("message-start", id="m", delta={"message": {"role": "assistant"}})
+    frames = [begun, start("pay", id="a"), delta("{}"), OVER, event("message-start"), END]
+    (call,) = assert_laws(b"".join(frames), frames, "cohere-v2").tool_calls
+    assert (call.id, call.status) == ("a", "complete")
+
+
+@pytest.mark.parametrize(("reason", "status"), [("MAX_TOKENS", "truncated"), ("TOOL_CALL", "empty")])
+def test_a_call_that_ended_before_its_arguments_began_is_cut_if_the_model_was_stopped(reason, status):
+    frames = [start("pay", id="a"), OVER, event("message-end", delta={"finish_reason": reason})]
+    (call,) = assert_laws(b"".join(frames), frames, "cohere-v2").tool_calls
+    assert call.status == status
+
+
 def line(kind, **fields):
     return json.dumps({"is_finished": kind == "stream-end", "event_type": kind, **fields}).encode() + b"\n"
 
@@ -76,3 +91,23 @@ def test_calls_that_are_stated_whole_are_told_by_their_names(frames, calls):
     frames = [line("stream-start", generation_id="g"), *frames, end]
     response = assert_laws(b"".join(frames), frames, "cohere-v1")
     assert [(call.name, call.arguments) for call in response.tool_calls] == calls
+
+
+def test_the_plan_may_stand_where_the_pieces_of_calls_do():
+    frames = [
+        line("stream-start", generation_id="g"),
+        line("tool-calls-chunk", tool_call_delta={"text": "I look."}),
+        line("tool-calls-chunk", tool_call_delta={"index": 0, "name": "look"}),
+        line("tool-calls-chunk", tool_call_delta={"index": 0, "parameters": "{}"}),
+        line("stream-end", finish_reason="COMPLETE", response={"generation_id": "g", "text": "I look."}),
+    ]
+    response = assert_laws(b"".join(frames), frames, "cohere-v1")
+    assert (response.text, [call.name for call in response.tool_calls]) == ("I look.", ["look"])
+
+
+def test_calls_of_an_answer_that_came_again_are_those_of_the_second():
+    call = {"name": "look", "parameters": {"at": 1}}
+    half = [line("stream-start", generation_id="g"), line("tool-calls-generation", tool_calls=[call])]
+    frames = [*half, *half, line("stream-end", finish_reason="COMPLETE", response={"text": "", "tool_calls": [call]})]
+    response = assert_laws(b"".join(frames), frames, "cohere-v1")
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("look", {"at": 1})]

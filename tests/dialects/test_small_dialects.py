@@ -1,4 +1,4 @@
-"""What few servers of the smaller dialects send: Hugging Face, Cloudflare, gateways in front of Ollama."""
+"""What few servers of the smaller dialects send: Hugging Face, Cloudflare, old llama.cpp, gateways before Ollama."""
 
 from __future__ import annotations
 
@@ -29,12 +29,24 @@ def test_the_arguments_of_a_flat_call_keep_their_exact_text():
     assert (call.name, call.raw_arguments) == ("f", '{"n":1.10}')
 
 
+@pytest.mark.parametrize(
+    ("flag", "reason"), [("stopped_eos", "stop"), ("stopped_word", "stop"), ("stopped_limit", "length")]
+)
+def test_llamacpp_of_before_2025_has_a_flag_for_each_reason(flag, reason):
+    flags = dict.fromkeys(("stopped_eos", "stopped_limit", "stopped_word"), False)
+    frames = [sse({"content": "a", "stop": False}), sse({"content": "", "stop": True, **flags, flag: True})]
+    assert assert_laws(b"".join(frames), frames, "openai-completions").finish_reason == reason
+
+
 MANY = [{"start": at, "end": at + 1} for at in range(8_000)]
 CITED = [
     ("openai-chat", {"choices": [{"index": 0, "delta": {"content": "a", "annotations": MANY}}]}),
+    ("bedrock-converse", {"output": {"message": {"role": "assistant", "content": [
+        {"citationsContent": {"content": [{"text": "a"}], "citations": MANY}},
+    ]}}, "stopReason": "end_turn"}),
     ("cohere-v1", {"generation_id": "g", "text": "a", "citations": MANY}),
     ("cohere-v2", {"message": {"content": [{"type": "text", "text": "a"}], "citations": MANY}, "finish_reason": None}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("dialect", "payload"), CITED, ids=[dialect for dialect, _ in CITED])

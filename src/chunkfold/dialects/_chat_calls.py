@@ -34,46 +34,29 @@ _NO_ID: tuple[Any, ...] = (None, "", "null")
 
 
 def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], frame: Frame) -> None:
-    """Pieces of calls, or whole ones."""
+    """
+    Pieces of calls, or whole ones. Where several in one list open a call each, without any arguments yet, bare pieces
+    in a list as long are for the calls in their places.
+    """
     calls = value if isinstance(value, list) else [value]
-    if len(calls) > 1 and not chat.is_whole and not any(map(_has_index, calls)):
-        _abreast(chat, index, calls, frame)
-        return
-    for place, call in enumerate(calls):
-        _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1)
-
-
-def _abreast(chat: OpenAIChat, index: int, calls: list[Any], frame: Frame) -> None:
-    """
-    Several in one list without an index. Where they open a call each, without any arguments yet, bare pieces in a list
-    as long are for the calls in their places.
-    """
-    before = chat.abreast.get(index, [])
+    before = chat.abreast.get(index, ())
     is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
-    is_start = all(map(_is_named, calls))
     slots = [
-        _tool_call(chat, index, call, place, frame, is_alone=False, to=before[place] if is_bare else None)
+        _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1, to=before[place] if is_bare else None)
         for place, call in enumerate(calls)
     ]
-    if not is_bare:
-        opened = [slot for slot in slots if slot is not None and slot.id is not None and not slot.has_text]
-        chat.abreast[index] = opened if is_start and len({slot.id for slot in opened}) == len(calls) else []
-
-
-def _has_index(call: Any) -> bool:
-    return isinstance(call, dict) and not is_blank(call.get("index"))
+    if len(calls) > 1 and not is_bare:
+        chat.abreast[index] = [slot for slot in slots if slot is not None and not slot.has_text]
 
 
 def _is_named(call: Any) -> bool:
-    """True if a piece says whose it is, or what it calls."""
-    if not isinstance(call, dict):
-        return call is not None
-    function = call.get("function")
-    return _id_of(call) is not None or not isinstance(function, dict) or not is_blank(function.get("name"))
+    """True if a piece says what it calls."""
+    function = call.get("function") if isinstance(call, dict) else None
+    return not isinstance(function, dict) or not is_blank(function.get("name"))
 
 
 def _tool_call(
-    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None = None
+    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None
 ) -> Slot | None:
     if not isinstance(call, dict):
         if call is not None:
@@ -110,7 +93,7 @@ def _tool_call(
     return chat.w.call(
         index,
         number=number,
-        id=id_ if to is None else to.id,
+        id=id_ if to is None or id_ else to.id,
         name=name,
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),

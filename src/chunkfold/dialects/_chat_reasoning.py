@@ -44,10 +44,10 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Fr
         value = "".join([text for text in texts if isinstance(text, str)])
     for name in [] if isinstance(value, str) else _said(delta)[:1]:
         chat.w.extra(("choices", index, "message", name), delta[name])
-    if extra or not _OTHERS.isdisjoint(delta):
+    if not _OTHERS.isdisjoint(delta):
         extra["$field"] = _said(delta)
     slot = chat.w.current(index, "reasoning")
-    if slot is not None and slot.open and slot.extra is not None:
+    if slot is not None and slot.extra is not None:
         chat.w.stop(slot)  # a detail, which has its own text or none
     chat.w.append(index, "reasoning", value, extra=extra)
 
@@ -56,7 +56,7 @@ def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: 
     """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
     names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
     for _place, detail in chat.w.objects("reasoning_details", value):
-        if chat.is_whole or not says_nothing(detail):
+        if not says_nothing(detail):
             _detail(chat, index, detail, names)
 
 
@@ -86,7 +86,7 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
         elif not is_text or plain is None:
             _detail(chat, index, detail, "reasoning_details")
         else:
-            names = [*(_said(message) or FIELDS[:1]), "reasoning_details"]
+            names = [*_said(message), "reasoning_details"]
             rest = {name: value for name, value in detail.items() if name in ("type", "index") or name not in _DETAIL}
             w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
 
@@ -95,7 +95,7 @@ def _key(detail: dict[str, Any]) -> tuple[Any, ...]:
     """Under which a detail is found again: its type, and its index or its id."""
     number = detail.get("index")
     kind = word(detail.get("type"), default="reasoning.text")
-    return ("reasoning_details", kind, *((None, detail.get("id")) if is_blank(number) else (number, None)))
+    return ("reasoning_details", kind, detail.get("id") if is_blank(number) else number)
 
 
 def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:

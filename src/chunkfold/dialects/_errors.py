@@ -92,15 +92,13 @@ def _unpacked(error: Any) -> Any:
 def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
     error = _unpacked(payload.get("error"))
-    if isinstance(error, list) and error and (len(error) == 1 or isinstance(error[0], dict)):
+    if isinstance(error, list) and error:
         error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
     if error is True and _message_of(payload) is not None:
-        return _flat_error({key: value for key, value in payload.items() if key != "error"}, payload)
+        return _flat_error(payload)
     if error:
         if isinstance(error, dict):
-            return read_error(
-                {**_beside(payload), **error}, raw=dict(payload), status=_number(payload.get("status_code"))
-            )
+            return read_error({**_beside(payload), **error}, raw=dict(payload))
         return read_error(_sentence(error, payload), raw=dict(payload))
     if len(payload) == 1:
         # AWS's SDKs hand out exceptions of a stream as members of the union of its events.
@@ -117,8 +115,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
     errors = payload.get("errors")
-    errors = [errors] if isinstance(errors, dict) else errors
-    first = errors[0] if isinstance(errors, list) and errors else None
+    first = errors[0] if isinstance(errors, list) and errors else errors
     if (isinstance(first, dict) and _message_of(first) is not None) or _text(first):
         # A list of errors (IBM): the first one is told, `raw` has them all.
         return read_error(first, raw=dict(payload), status=_number(payload.get("status_code")))
@@ -218,10 +215,10 @@ def _is_failure(word: Any) -> bool:
     return isinstance(word, str) and word.lower() in ("error", "failed", "failure", "fail")
 
 
-def _flat_error(payload: Mapping[str, Any], raw: Mapping[str, Any] | None = None) -> StreamError:
+def _flat_error(payload: Mapping[str, Any]) -> StreamError:
     """The error whose fields are those of the payload. A type or status of `error` is the name of the payload."""
     fields = {key: value for key, value in payload.items() if key not in ("type", "status") or not _is_failure(value)}
-    return read_error(fields, raw=dict(payload if raw is None else raw))
+    return read_error(fields, raw=dict(payload))
 
 
 _ERROR_BODY = frozenset(
@@ -244,8 +241,6 @@ _STATUSES = (
 # The last one is Hugging Face's, while a model is loading.
 _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
 _BESIDE = (*_STATUSES, *_DELAYS)
-
-
 # Where the sentence of an error stands.
 _SENTENCES = (
     "message", "msg", "error_message", "error_msg", "errorMessage", "detail", "reason", "Message", "originalMessage",

@@ -182,9 +182,7 @@ def anthropic_usage(raw: dict[str, Any]) -> Usage:
     """Anthropic's usage: `input_tokens` leaves cached tokens out, so what was read and written is added."""
     cached = count(raw, "cache_read_input_tokens")
     written = count(raw, "cache_creation_input_tokens")
-    plain = count(raw, "input_tokens")
-    known = [number for number in (plain, cached, written) if number is not None]
-    prompt = sum(known) if known else None
+    prompt = total(None, count(raw, "input_tokens"), cached, written)
     output = count(raw, "output_tokens")
     return Usage(
         input_tokens=prompt,

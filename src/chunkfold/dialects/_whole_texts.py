@@ -5,7 +5,7 @@ text goes on with what came before, or stands instead of it; an empty one erases
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chunkfold.dialects import _halves, _think
 from chunkfold.dialects._slots import CALLS
@@ -44,7 +44,7 @@ def grown(w: Writer, slot: Slot, text: str) -> str:
     return ""
 
 
-def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str, **start: Any) -> None:
+def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str) -> None:
     """Put the whole *text* of *kind* in the place of what was gathered; without anything gathered it is a new part."""
     front = state.front
     if kind == "text" and front is not None and front.splitter is not None:
@@ -54,7 +54,7 @@ def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str, **star
     slots = state.by_kind.get(kind, [])
     slots = [slot for slot in slots if slot.target is None] or slots
     if not slots:
-        w.append(choice, kind, text, **start)
+        w.append(choice, kind, text)
         return
     text = _halves.clean(w, slots[0], text)
     for slot in slots:

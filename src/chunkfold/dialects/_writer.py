@@ -308,10 +308,10 @@ class Writer:
         """The part that was started last, or the call that got a piece after it."""
         return self.table.choice(choice).current
 
-    def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:
+    def restate(self, choice: int, kind: Kind, text: Any) -> None:
         """The whole text of *kind* has been stated: it stands instead of what was gathered, or fills it."""
         if isinstance(text, str) and text:
-            _whole_texts.restate(self, choice, self.table.choice(choice), kind, text, **start)
+            _whole_texts.restate(self, choice, self.table.choice(choice), kind, text)
 
     def call(
         self,

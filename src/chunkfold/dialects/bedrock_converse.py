@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import is_empty, is_real, said_in
+from chunkfold.dialects._words import are_objects_once, is_empty, is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -369,8 +369,8 @@ class BedrockConverse(Dialect):
         rest = _rest(cited, _CITED)
         citations = cited.get("citations")
         items = citations if isinstance(citations, list) else []
-        if any(not isinstance(item, dict) or items.count(item) > 1 for item in items):
-            rest["citations"] = items  # not as annotations are kept: objects, each once
+        if not are_objects_once(items):
+            rest["citations"] = items
         pieces = cited.get("content")
         first = pieces[0] if isinstance(pieces, list) and pieces and isinstance(pieces[0], dict) else {}
         if first:

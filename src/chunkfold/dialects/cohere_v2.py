@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 _EVENT = frozenset({"type", "id", "index", "delta", "logprobs", "error"})
 _DELTA = frozenset({"message", "finish_reason", "usage", "error"})
 _BODY = frozenset({"id", "message", "finish_reason", "usage", "logprobs", "error"})
-_MESSAGE = frozenset({"role", "content", "tool_plan", "tool_calls", "citations"})
 _BLOCK = frozenset({"type", "text", "thinking"})
 _CALL = frozenset({"id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 # Fields of a start that are empty there, to be filled by what follows.
-_FILLED = ("content", "tool_plan", "tool_calls", "citations")
+_FILLED = frozenset({"content", "tool_plan", "tool_calls", "citations"})
+_MESSAGE = _FILLED | {"role"}
 
 _KINDS: dict[str, Kind] = {"thinking": "reasoning", "text": "text"}
 _NAMES: dict[Kind, str] = {kind: name for name, kind in _KINDS.items()}
@@ -77,8 +77,7 @@ class CohereV2(Dialect):
         delta = payload.get("delta") or {}
         message = delta.get("message") or {} if isinstance(delta, dict) else None
         if not isinstance(message, dict):
-            self.w.unknown(word(kind, default=""), payload)
-            self.error_beside(payload)
+            self.w.unknown(word(kind), payload)
             return
         handler(self, message, payload, frame)
         self._rest(message, delta, _DELTA)
@@ -113,9 +112,9 @@ class CohereV2(Dialect):
                 w.extra(("finish_reason",), holder["finish_reason"])
         if "usage" in holder:
             w.usage(holder["usage"], cohere_usage)
-            if not holder["usage"] or not isinstance(holder["usage"], dict):
+            if not holder["usage"]:
                 w.extra(("usage",), holder["usage"])
-        if not message.keys() <= _MESSAGE or "role" in message:
+        if not message.keys() <= _FILLED:
             w.blanks(message, _FILLED, "message")
             w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
@@ -134,8 +133,6 @@ class CohereV2(Dialect):
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
-            self._calls.clear()
-            self._index = 0
             self.begin_again()
         self._started = True
         self.w.message(id=payload.get("id"))
@@ -162,9 +159,12 @@ class CohereV2(Dialect):
 
     def _content(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         """The start of a block or a piece of it: both say the same, in the same place."""
-        index = _number(payload)
         for _, block in self.w.objects("content", message.get("content")):
-            self._block(self._index if index is None else index, block)
+            self._block(self._block_index(payload), block)
+
+    def _block_index(self, payload: dict[str, Any]) -> int:
+        index = _number(payload)
+        return self._index if index is None else index
 
     def _block(self, index: int, block: dict[str, Any]) -> None:
         w = self.w
@@ -203,8 +203,7 @@ class CohereV2(Dialect):
         return slot
 
     def _content_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
-        index = _number(payload)
-        slot = self.w.slot(0, ("content", self._index if index is None else index))
+        slot = self.w.slot(0, ("content", self._block_index(payload)))
         if slot is not None:
             self.w.stop(slot)
 
@@ -240,7 +239,6 @@ class CohereV2(Dialect):
         more = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if self._is_whole:
             rest["$absent"] = [key for key in ("type", "function") if key not in call]
-            rest["$absent"] += [key for key in ("arguments",) if key not in function]
         if function.get("arguments") is not None and not isinstance(function["arguments"], str):
             rest["$form"] = "object"
         self._calls[number] = self.w.call(

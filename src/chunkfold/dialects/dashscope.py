@@ -88,17 +88,16 @@ class DashScope(Dialect):
 
     def _output(self, output: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        choices, text, reason = output.get("choices"), output.get("text"), output.get("finish_reason")
         w.blanks(output, (), "output")
-        self._text(0, "text", text, ("output", "text"), {"$field": "text"})
-        for place, choice in w.objects("choice", choices):
+        self._text(0, "text", output.get("text"), ("output", "text"), {"$field": "text"})
+        for place, choice in w.objects("choice", output.get("choices")):
             self._choice(place, choice, frame)
-        w.finish_at(0, reason, "output", "finish_reason")
+        w.finish_at(0, output.get("finish_reason"), "output", "finish_reason")
         w.extras(output, _OUTPUT, "output")
 
     def _choice(self, place: int, choice: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        index, reason = choice_index(choice.get("index"), place), choice.get("finish_reason")
+        index = choice_index(choice.get("index"), place)
         path = ("output", "choices", index)
         w.extra(path, {})
         if "index" in choice:
@@ -107,14 +106,14 @@ class DashScope(Dialect):
         message = choice.get("message")
         if isinstance(message, dict):
             w.blanks(message, (), *path, "message")
+            for key, value in message.items():
+                if key in FIELDS:
+                    FIELDS[key](self, index, value, frame)
+                else:
+                    w.extra((*path, "message", key), value)
         elif message:
             w.extra((*path, "message"), message)
-        for key, value in message.items() if isinstance(message, dict) else ():
-            if key in FIELDS:
-                FIELDS[key](self, index, value, frame)
-            else:
-                w.extra((*path, "message", key), value)
-        w.finish_at(index, reason, *path, "finish_reason")
+        w.finish_at(index, choice.get("finish_reason"), *path, "finish_reason")
         w.extras(choice, _CHOICE, *path)
 
     # The fields of a message

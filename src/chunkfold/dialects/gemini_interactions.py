@@ -19,7 +19,7 @@ from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import chat_usage, count, total
-from chunkfold.dialects._words import counted, is_real, word
+from chunkfold.dialects._words import are_objects_once, counted, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -316,8 +316,8 @@ class GeminiInteractions(Dialect):
             text = slot if slot is not None and slot.kind == "text" else None
             given = items if isinstance(items, list) else [items]
             self.w.annotations(0, text, given)
-            if text is not None and any(not isinstance(item, dict) or given.count(item) > 1 for item in given):
-                self.w.update(text, extra={"annotations": items})  # not as they are kept: objects, each once
+            if text is not None and not are_objects_once(given):
+                self.w.update(text, extra={"annotations": items})
 
     def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         content = delta.get("content")

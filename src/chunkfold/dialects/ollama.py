@@ -63,11 +63,12 @@ class Ollama(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        if "done" not in payload and "response" not in payload and not isinstance(payload.get("message"), dict):
-            self.strange(payload, frame, "status" if "status" in payload else "payload")
-            return
-        if self.is_error(payload, frame, "done", "response"):
-            return
+        if not isinstance(payload.get("message"), dict):
+            if "done" not in payload and "response" not in payload:
+                self.strange(payload, frame, "status" if "status" in payload else "payload")
+                return
+            if self.is_error(payload, frame, "done", "response"):
+                return
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:
             self._begin(payload)

@@ -95,7 +95,7 @@ class OpenAICompletions(Dialect):
 
     def _choice(self, choice: dict[str, Any], place: int) -> None:
         w = self.w
-        index = _index(choice, place)
+        index = choice_index(choice.get("index"), place, odd=0)
         delta = choice.get("delta")
         self._reasoning(index, choice)
         if isinstance(delta, dict):
@@ -159,7 +159,7 @@ class OpenAICompletions(Dialect):
     def _own(self, payload: dict[str, Any]) -> None:
         """llama.cpp's `/completion`: flat, and `stop` is true in the last payload."""
         w = self.w
-        index = _index(payload)
+        index = choice_index(payload.get("index"), odd=0)
         w.message(model=payload.get("model"), vendor="llamacpp")
         w.append(index, "text", payload.get("content"))
         probabilities = payload.get("completion_probabilities")
@@ -167,9 +167,9 @@ class OpenAICompletions(Dialect):
         self._tokens(payload.get("tokens"), "tokens")
         w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _usage)
         if payload.get("stop"):
-            said = payload.get("stop_type")
             # Builds of before 2025 have a flag for each reason, and no word.
-            w.finish(index, said, None if said else next((_FLAGS[key] for key in _FLAGS if payload.get(key)), None))
+            by_flag = next((reason for key, reason in _FLAGS.items() if payload.get(key)), None)
+            w.finish(index, payload.get("stop_type"), by_flag)
             self.end_seen = True
         w.extras(payload, _OWN)
         w.blanks(payload, ("content",))
@@ -181,10 +181,6 @@ class OpenAICompletions(Dialect):
 def _is_of_chat(choice: Any) -> bool:
     """True for a choice of chat: before 2025 TGI called the objects of both endpoints `text_completion`."""
     return isinstance(choice, dict) and "text" not in choice and not choice.keys().isdisjoint(("delta", "message"))
-
-
-def _index(payload: dict[str, Any], place: int = 0) -> int:
-    return choice_index(payload.get("index"), place, odd=0)
 
 
 # By the field that tells the shapes apart.

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO
-from chunkfold.dialects._errors import error_event, error_in, read_error
+from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import is_blank, is_real, telling
 from chunkfold.dialects.openai_chat import OpenAIChat
@@ -58,21 +58,15 @@ class Watsonx(OpenAIChat):
         shape = telling(payload, SHAPES)
         if shape == "system" and "choices" in payload:
             shape = "choices"  # the usage comes in a chunk without choices, and warnings may stand in any chunk
-        if frame.event == "error" and error_in(payload) is None:
-            self.w.error(error_event(payload))
-        elif shape is None or (is_blank(payload[shape]) and payload.get("error")):
+        if shape is None:
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
             SHAPES[shape](self, payload, frame)
-            error = error_in(payload)
-            if error is None and payload.get("errors"):
-                error = read_error({"message": payload["errors"], **payload}, raw=payload)
-            if error is not None:
-                self.w.error(error)
+            if payload.get("error") or payload.get("errors"):
+                self.w.error(error_in(payload) or read_error({"message": payload["errors"], **payload}, raw=payload))
 
     def _facts(self, payload: dict[str, Any]) -> None:
-        model = payload.get("model_id") or payload.get("model")
-        self.w.message(id=payload.get("id"), model=model, created=payload.get("created"))
+        self.w.message(id=payload.get("id"), model=payload.get("model_id"), created=payload.get("created"))
 
     def _chat(self, payload: dict[str, Any], frame: Frame) -> None:
         """A chunk of OpenAI's chat; the model is named by `model_id`, and not always by `model` too."""
