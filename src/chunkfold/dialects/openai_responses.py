@@ -116,12 +116,11 @@ class OpenAIResponses(Dialect):
         if handler is None:
             self._other(payload, frame)
             return
-        told = self._told
         if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
             handler(self, payload, frame)
             self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
         # What has failed by an event of its own is a tool of the server.
-        if payload.get("error") and self._told in (None, told) and not word(kind).endswith(".failed"):
+        if payload.get("error") and not word(kind).endswith(".failed"):
             self._tell(error_in(payload) or read_error(payload["error"]))
 
     def hear(self, heard: list[Heard]) -> None:
@@ -556,6 +555,7 @@ _READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith((".delta", "_part.added")))})
+# Keep-alives may all have the number 0.
 _UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, "response")
