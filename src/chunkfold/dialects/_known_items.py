@@ -51,9 +51,8 @@ class Items:
         self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
 
-    def number(self, index: int | None) -> int:
-        """A number to keep the fields of a new item under: its index, unless another item has that one."""
-        number = len(self.all) if index is None else index
+    def number(self, number: int) -> int:
+        """A number to keep the fields of a new item under: that one, unless another item has it."""
         number = self._end if number in self._numbers else number
         self._numbers.add(number)
         self._end = max(self._end, number + 1)

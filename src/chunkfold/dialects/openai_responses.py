@@ -46,7 +46,7 @@ from chunkfold.dialects._response_events import (
     told_beside,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
-from chunkfold.dialects._words import is_ping, word
+from chunkfold.dialects._words import is_ping, is_real, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class OpenAIResponses(Dialect):
             return
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
-        self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
+        self.w.finish(0, reason if said == "incomplete" and is_real(reason) else said)
         self.end_seen, self._completed = True, is_whole
 
     def _facts(self, response: dict[str, Any]) -> None:
@@ -312,8 +312,8 @@ class OpenAIResponses(Dialect):
             self._turn(begun, index, given)
             return begun
         place = number if index is None else index
-        # Parts of two items at one index must not share their fields.
-        place = self._items.number(index) if kind in ("message", "reasoning") else place
+        if kind in ("message", "reasoning"):
+            place = self._items.number(place)  # parts of two items at one index must not share their fields
         item = Item(kind, number, place, OPENINGS.get(kind))
         self._found.clear()
         self._items.add(item, index, given)
