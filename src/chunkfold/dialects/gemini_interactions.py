@@ -221,8 +221,6 @@ class GeminiInteractions(Dialect):
         """A thought; in a body that was not streamed each paragraph of its summary is a part."""
         w = self.w
         rest = {key: value for key, value in step.items() if key not in _THOUGHT or not value}
-        if isinstance(rest.get("summary"), list):
-            del rest["summary"]
         slot = w.start(0, "reasoning", key=index, extra={**rest, "summary": True, **self._place(index)})
         w.update(slot, signature=step.get("signature"))
         if "summary" in step and not step["summary"]:
@@ -401,12 +399,12 @@ class GeminiInteractions(Dialect):
         if kind != "audio":
             w.stop(slot)
 
-    def _content(self, index: int | str, kind: Kind, extra: dict[str, Any] | None = None) -> Slot:
+    def _content(self, index: int | str, kind: Kind, extra: dict[str, Any]) -> Slot:
         """The open content of that kind in the step; a new one if the step has gone on to something else."""
         slot = self.w.slot(0, index)
         if slot is None or not slot.open or slot.kind != kind:
             self._stop(index)
-            slot = self.w.start(0, kind, key=index, extra={**(extra or {}), **self._place(index)})
+            slot = self.w.start(0, kind, key=index, extra={**extra, **self._place(index)})
             slot.extra = extra
         return slot
 
@@ -433,11 +431,8 @@ def _text_or_none(value: Any) -> str | None:
 
 
 def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:
-    """The handler of that type: by its name, else by what it ends in."""
-    found = table.get(kind)
-    if found is None:
-        found = table.get("*_call" if kind.endswith("_call") else "*_result" if kind.endswith("_result") else "")
-    return found or default
+    """The handler of that type: by its name, else by the last word of it."""
+    return table.get(kind) or table.get(f"*_{kind.rpartition('_')[2]}", default)
 
 
 def interactions_usage(raw: dict[str, Any]) -> Usage:
