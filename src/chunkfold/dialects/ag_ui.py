@@ -103,7 +103,7 @@ class AGUI(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = respelled(payload)
-        kind = payload.get("type")
+        kind: Any = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
             if not self.is_error(payload, frame, "messages"):
@@ -113,10 +113,10 @@ class AGUI(Dialect):
             self.w.message()
         if handler is not None:
             if "runId" in payload or "threadId" in payload:
-                payload = self._nameless(payload, word(kind))
-            if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
+                payload = self._nameless(payload, kind)
+            if kind not in _CARRIED and not kind.endswith("_CHUNK"):
                 self._end_chunk()
-            if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
+            if kind.startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
                 payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
             handler(self, payload, frame)
             if kind not in _OWN_ERRORS:

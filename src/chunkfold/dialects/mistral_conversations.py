@@ -91,11 +91,11 @@ class MistralConversations(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         outer, payload = payload, dict(_unwrapped(payload))
-        kind = payload.get("type") or frame.event
+        kind: Any = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-            if handler is not MistralConversations._error and not word(kind).startswith("tool."):
+            if handler is not MistralConversations._error and not kind.startswith("tool."):
                 self.error_beside(payload)
         elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)

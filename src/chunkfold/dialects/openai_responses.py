@@ -103,7 +103,7 @@ class OpenAIResponses(Dialect):
         self._completed = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        kind = payload.get("type")
+        kind: Any = payload.get("type")
         if not kind and frame.event in HANDLERS:
             kind = frame.event
             payload = {**payload, "type": kind}
@@ -116,11 +116,11 @@ class OpenAIResponses(Dialect):
         if handler is None:
             self._other(payload, frame)
             return
-        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
+        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(kind, payload):
             handler(self, payload, frame)
             self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
         # What has failed by an event of its own is a tool of the server.
-        if payload.get("error") and not word(kind).endswith(".failed"):
+        if payload.get("error") and not kind.endswith(".failed"):
             self._tell(error_in(payload) or read_error(payload["error"]))
 
     def hear(self, heard: list[Heard]) -> None:
