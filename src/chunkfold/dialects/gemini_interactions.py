@@ -87,7 +87,7 @@ class GeminiInteractions(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        kind = payload.get("event_type") or frame.event
+        kind: Any = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             if type(payload.get("index")) in (int, str):
@@ -104,13 +104,11 @@ class GeminiInteractions(Dialect):
                 w.extras(payload, _FLAT)
             elif interaction_in(payload) is not payload:
                 w.extras(payload, _EVENT)
-            if "error" in payload:
-                self.tell_error(payload)
-            if isinstance(kind, str) and kind.startswith("content."):
+            self.error_beside(payload)
+            if kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
-            steps = payload.get("steps") or payload.get("outputs")
-            self.restated(steps if isinstance(steps, list) else None)
+            self.restated(payload.get("steps") or payload.get("outputs"))
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 w.whole()
