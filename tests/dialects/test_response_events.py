@@ -86,6 +86,14 @@ def test_a_part_whose_start_comes_again_by_its_number_is_one_part():
     assert [part.text for part in response.parts] == ["A"]
 
 
+@pytest.mark.parametrize("kind", ["keepalive", "error"])
+def test_a_sign_of_life_or_an_error_without_a_number_of_its_own_hides_no_repeat(kind):
+    piece = text_at(0, "A").replace(b'"delta"', b'"sequence_number": 2, "delta"')
+    start = event("in_progress", sequence_number=1, response={"id": "resp_1"})
+    beside = sse({"type": kind, "sequence_number": 0, **({"message": "no"} if kind == "error" else {})}, kind)
+    assert fold(start, piece, beside, piece).text == "A"
+
+
 def test_a_message_that_counts_its_parts_from_one_keeps_what_it_lists():
     """As vLLM does, which goes on with the count of the item before."""
     response = fold(text_at(1, "A"), done(texts("A", "B"), output_index=0), completed(texts("A", "B", "C")))

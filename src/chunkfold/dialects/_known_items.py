@@ -51,9 +51,8 @@ class Items:
         self._called.pop((item.kind, text_of(given, "call_id") or ""), None)
         self.name(item, given)
 
-    def number(self, index: int | None) -> int:
-        """A number to keep the fields of a new item under: its index, unless another item has that one."""
-        number = len(self.all) if index is None else index
+    def number(self, number: int) -> int:
+        """A number to keep the fields of a new item under: that one, unless another item has it."""
         number = self._end if number in self._numbers else number
         self._numbers.add(number)
         self._end = max(self._end, number + 1)
@@ -176,14 +175,11 @@ class Listing:
         """
         kind, id_, call_id = kind_of(given), text_of(given, "id"), text_of(given, "call_id")
         placed = self._items.placed(place, kind)
-        if placed is not None and id_ is not None and placed.id == id_ and self._is(placed, given, call_id):
-            return placed
-        named = self._items.named(kind, id_, None)
-        if named is not None and self._is(named, given, call_id):
-            return named
-        called = self._items.called(kind, call_id)
-        if called is not None and self._is(called, given, call_id):
-            return called
+        has_id = placed is not None and id_ is not None and placed.id == id_
+        named, called = self._items.named(kind, id_, None), self._items.called(kind, call_id)
+        for item in (placed if has_id else None, named, called):
+            if item is not None and self._is(item, given, call_id):
+                return item
         return self._find_doubtful(kind, given, named, placed)
 
     def _is(self, item: Item, given: Mapping[str, Any], call_id: str | None) -> bool:

@@ -36,7 +36,7 @@ class PathValues:
     is put together from all values at the end.
     """
 
-    __slots__ = ("_open", "_path", "_path_steps", "_steps", "_values", "in_order", "is_readable", "slot")
+    __slots__ = ("_open", "_steps", "_values", "in_order", "is_readable", "slot")
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -48,26 +48,6 @@ class PathValues:
         # The steps to the last value, and the containers on the way: whether it is an array, and what is in it.
         self._steps: tuple[str | int, ...] = ()
         self._open: list[tuple[bool, set[str | int]]] = [(False, set())]
-        self._path: str | None = None
-        self._path_steps: tuple[str | int, ...] = ()
-
-    def steps(self, path: Any) -> tuple[str | int, ...] | None:
-        """The steps of a JSON path; `None` if it is none that leads to one value."""
-        if path is not None and path == self._path:
-            return self._path_steps
-        if not isinstance(path, str) or not path.startswith("$"):
-            return None
-        steps: list[str | int] = []
-        at = 1
-        while at < len(path):
-            match = _STEP.match(path, at)
-            if match is None or len(steps) == _DEEPEST:
-                return None
-            name, number, single, double = match.groups()
-            steps.append(int(number) if number else name or _unescaped(single, double))
-            at = match.end()
-        self._path, self._path_steps = path, tuple(steps)
-        return self._path_steps
 
     def add(self, steps: tuple[str | int, ...], literal: str, *, is_text: bool = False) -> str:
         """Take a value, or more of a string; the text that it adds to the arguments."""
@@ -172,7 +152,7 @@ class StreamedCalls:
 
     def take(self, call: PathValues, piece: Any, frame: Frame, *path: str | int) -> str:
         """The argument text that a value with its JSON path adds."""
-        steps = call.steps(field(piece, "jsonPath")) if isinstance(piece, dict) else None
+        steps = _steps_of(field(piece, "jsonPath")) if isinstance(piece, dict) else None
         if steps:
             rest = {key: value for key, value in piece.items() if key not in _PIECE and not is_blank(value)}
             said = _said(call, steps, piece, rest, frame, path)
@@ -214,6 +194,22 @@ class StreamedCalls:
         else:
             w.restate_call(slot, whole)
         w.stop(slot)
+
+
+def _steps_of(path: Any) -> tuple[str | int, ...] | None:
+    """The steps of a JSON path; `None` if it is none that leads to one value."""
+    if not isinstance(path, str) or not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        match = _STEP.match(path, at)
+        if match is None or len(steps) == _DEEPEST:
+            return None
+        name, number, single, double = match.groups()
+        steps.append(int(number) if number else name or _unescaped(single, double))
+        at = match.end()
+    return tuple(steps)
 
 
 def _said(

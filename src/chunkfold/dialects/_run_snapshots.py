@@ -47,8 +47,8 @@ class Came:
     def place_in(self, messages: list[dict[str, Any]]) -> int | None:
         """The place of the first message that anything came of."""
         came = {key for key, _ in self._parts}
-        places = range(len(messages)) if came else ()
-        return next((place for place in places if not came.isdisjoint(keys_of(messages[place]))), None)
+        found = (place for place, message in enumerate(messages) if not came.isdisjoint(keys_of(message)))
+        return next(found, None)
 
     def compare(self, turn: list[dict[str, Any]]) -> None:
         """

@@ -103,7 +103,7 @@ class AGUI(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = respelled(payload)
-        kind = payload.get("type")
+        kind: Any = payload.get("type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if kind is None and isinstance(payload.get("messages"), list):
             if not self.is_error(payload, frame, "messages"):
@@ -113,10 +113,10 @@ class AGUI(Dialect):
             self.w.message()
         if handler is not None:
             if "runId" in payload or "threadId" in payload:
-                payload = self._nameless(payload, word(kind))
-            if kind not in _CARRIED and not word(kind).endswith("_CHUNK"):
+                payload = self._nameless(payload, kind)
+            if kind not in _CARRIED and not kind.endswith("_CHUNK"):
                 self._end_chunk()
-            if word(kind).startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
+            if kind.startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
                 payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
             handler(self, payload, frame)
             if kind not in _OWN_ERRORS:
@@ -264,11 +264,8 @@ class AGUI(Dialect):
 
     # Calls and their results
 
-    def _call_start(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._start("tool_call", payload)
-
-    def _call_args(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._piece("tool_call", without_totals(payload))
+    def _call(self, payload: dict[str, Any], frame: Frame) -> None:
+        _VERBS[payload["type"].rpartition("_")[2]](self, "tool_call", without_totals(payload))
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
         """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
@@ -279,9 +276,6 @@ class AGUI(Dialect):
         self._close("tool_call", _without(payload, "result"))
         if not is_blank(result):
             self._add_result(id_, result, {})
-
-    def _call_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
-        self._chunk_of("tool_call", payload)
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
         failed = {"is_error": True} if payload.get("isError") is True else {}
@@ -557,6 +551,7 @@ _MESSAGES: dict[str, Callable[[AGUI, dict[str, Any]], None]] = {
 _VERBS: dict[str, Callable[[AGUI, Kind, dict[str, Any]], object]] = {
     "START": AGUI._start,
     "CONTENT": AGUI._piece,
+    "ARGS": AGUI._piece,
     "END": AGUI._close,
     "CHUNK": AGUI._chunk_of,
 }
@@ -569,14 +564,14 @@ HANDLERS: dict[str, Callable[[AGUI, dict[str, Any], Frame], None]] = {
     "TEXT_MESSAGE_CONTENT": AGUI._text_content,
     "TEXT_MESSAGE_END": AGUI._text_end,
     "TEXT_MESSAGE_CHUNK": AGUI._text_chunk,
-    "TOOL_CALL_START": AGUI._call_start,
-    "TOOL_CALL_ARGS": AGUI._call_args,
+    "TOOL_CALL_START": AGUI._call,
+    "TOOL_CALL_ARGS": AGUI._call,
     "TOOL_CALL_END": AGUI._call_end,
-    "TOOL_CALL_CHUNK": AGUI._call_chunk,
+    "TOOL_CALL_CHUNK": AGUI._call,
     "TOOL_CALL_RESULT": AGUI._call_result,
     "REASONING_START": AGUI._span,
     "REASONING_END": AGUI._span,
-    **{f"REASONING_MESSAGE_{verb}": AGUI._reasoning for verb in _VERBS},
+    **{f"REASONING_MESSAGE_{verb}": AGUI._reasoning for verb in ("START", "CONTENT", "END", "CHUNK")},
     "REASONING_ENCRYPTED_VALUE": AGUI._encrypted,
     # What reasoning was called before 1.0.
     "THINKING_START": AGUI._span,

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _START = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage", "created"})
 _DELTA = frozenset({"stop_reason", "usage"})
-_NESTED = frozenset({"content"})
 _ENVELOPE = frozenset({"type", "index", "delta", "content_block", "message", "usage", "stop_reason"})
 _ERROR = frozenset({"error"})
 _TYPE = frozenset({"type"})
@@ -149,7 +148,7 @@ class AnthropicMessages(Dialect):
             w.stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START | _ERROR)
-        w.blanks(message, _NESTED)
+        w.blanks(message, ("content",))
         w.finish_at(0, message.get("stop_reason"), "stop_reason")
         self._tell_error(message, _START)  # also as we write a message that broke off
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
+    # What takes a member of a union, and the type that it has to have.
+    _Handler = tuple[Callable[["BedrockConverse", Any, Any], None], type]
+
 # `p` is padding of random length, against eavesdroppers who count bytes.
 _BLOCK_EVENT = frozenset({"contentBlockIndex", "start", "delta", "p"})
 _MESSAGE_START = frozenset({"role", "p"})
@@ -67,6 +70,12 @@ class BedrockConverse(Dialect):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self._started = False
+        # The exact text of the payload, and where in it the event stands.
+        self._text_of: tuple[bytes, tuple[str, ...]] = (b"", ())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing has come yet."""
         # The open parts by block and kind, since some models send two kinds under one number.
         self._blocks: dict[Any, dict[Kind, Slot]] = {}
         # What server-side tools returned, given to the part when its block stops: a list that only grows.
@@ -75,8 +84,6 @@ class BedrockConverse(Dialect):
         self._withheld: dict[Any, list[str]] = {}
         # Argument text for blocks that are no calls.
         self._orphans: dict[Any, list[str]] = {}
-        # The exact text of the payload, and where in it the event stands.
-        self._text_of: tuple[bytes, tuple[str, ...]] = (b"", ())
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         handler = HANDLERS.get(frame.event)
@@ -116,10 +123,7 @@ class BedrockConverse(Dialect):
             self.strange(payload, frame, name)
 
     def begin_again(self) -> None:
-        self._blocks.clear()
-        self._results.clear()
-        self._withheld.clear()
-        self._orphans.clear()
+        self._begin()
         super().begin_again()
 
     def _message_start(self, event: dict[str, Any]) -> None:
@@ -161,17 +165,22 @@ class BedrockConverse(Dialect):
     # Blocks
 
     def _block_start(self, event: dict[str, Any]) -> None:
+        """Of what has no start of its own, it may have the first piece."""
+        self._take(event, "start", {**DELTAS, **STARTS})
+
+    def _block_delta(self, event: dict[str, Any]) -> None:
+        self._take(event, "delta", DELTAS)
+
+    def _take(self, event: dict[str, Any], field: str, handlers: Mapping[str, _Handler]) -> None:
         self.w.message()
         self.w.extras(event, _BLOCK_EVENT)
         index = _index_of(event)
-        for member, value in _members(event.get("start")):
-            handler, (first, shape) = STARTS.get(member), DELTAS.get(member, (None, object))
-            if handler is not None and isinstance(value, dict):
+        for member, value in _members(event.get(field)):
+            handler, shape = handlers.get(member, (None, object))
+            if handler is not None and isinstance(value, shape):
                 handler(self, index, value)
-            elif handler is None and first is not None and isinstance(value, shape):
-                first(self, index, value)  # a first piece
             else:
-                self.w.unknown(f"start.{member}".rstrip("."), event)
+                self.w.unknown(f"{field}.{member}".rstrip("."), event)
 
     def _start_call(self, index: Any, use: dict[str, Any]) -> None:
         """The same call started again is no second one."""
@@ -191,18 +200,7 @@ class BedrockConverse(Dialect):
 
     def _start_image(self, index: Any, image: dict[str, Any]) -> None:
         extra = {**_image_source(image)[1], **_format(image)}
-        self._open(index, "image", extra=extra).extra = extra.get("image")
-
-    def _block_delta(self, event: dict[str, Any]) -> None:
-        self.w.message()
-        self.w.extras(event, _BLOCK_EVENT)
-        index = _index_of(event)
-        for member, value in _members(event.get("delta")):
-            handler, shape = DELTAS.get(member, (None, object))
-            if handler is not None and isinstance(value, shape):
-                handler(self, index, value)
-            else:
-                self.w.unknown(f"delta.{member}".rstrip("."), event)
+        self._open(index, "image", extra=extra).extra = extra["image"]
 
     def _text(self, index: Any, text: str) -> None:
         self.w.delta(self._part(index, "text"), text)
@@ -547,13 +545,13 @@ HANDLERS: dict[str, Callable[[BedrockConverse, dict[str, Any]], None]] = {
     "metadata": BedrockConverse._metadata,
 }
 
-STARTS: dict[str, Callable[[BedrockConverse, Any, dict[str, Any]], None]] = {
-    "toolUse": BedrockConverse._start_call,
-    "toolResult": BedrockConverse._start_result,
-    "image": BedrockConverse._start_image,
+STARTS: dict[str, _Handler] = {
+    "toolUse": (BedrockConverse._start_call, dict),
+    "toolResult": (BedrockConverse._start_result, dict),
+    "image": (BedrockConverse._start_image, dict),
 }
 
-DELTAS: dict[str, tuple[Callable[[BedrockConverse, Any, Any], None], type]] = {
+DELTAS: dict[str, _Handler] = {
     "text": (BedrockConverse._text, str),
     "toolUse": (BedrockConverse._arguments, dict),
     "toolResult": (BedrockConverse._tool_result, list),

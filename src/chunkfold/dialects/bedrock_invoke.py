@@ -218,19 +218,8 @@ class BedrockInvoke(Dialect):
 
     def _titan_whole(self, payload: dict[str, Any]) -> None:
         """Titan's answer that is not streamed."""
-        w = self.w
-        w.whole()
-        self._count(payload)
-        w.blanks(payload, ())
-        for place, result in w.objects("results", payload["results"]):
-            self._piece(
-                place, result.get("outputText"), result.get("completionReason"), "results", place, "completionReason"
-            )
-            self._count(result)
-            w.extra(("results", place), {})
-            w.blanks(result, (), "results", place)
-            w.extras(result, frozenset({"outputText", "completionReason"}), "results", place)
-        w.extras(payload, _COUNTS | {"results"})
+        self.w.whole()
+        self._answers(payload, "results", "outputText", "completionReason")
 
     def _llama(self, payload: dict[str, Any]) -> None:
         self._piece(0, payload["generation"], payload.get("stop_reason"), "stop_reason")
@@ -240,12 +229,19 @@ class BedrockInvoke(Dialect):
         self.w.extras(payload, _LLAMA | _COUNTS)
 
     def _mistral(self, payload: dict[str, Any]) -> None:
-        self.w.blanks(payload, ())
-        for place, output in self.w.objects("outputs", payload["outputs"]):
-            self._piece(place, output.get("text"), output.get("stop_reason"), "outputs", place, "stop_reason")
-            self.w.blanks(output, (), "outputs", place)
-            self.w.extras(output, frozenset({"text", "stop_reason"}), "outputs", place)
-        self.w.extras(payload, frozenset({"outputs"}))
+        self._answers(payload, "outputs", "text", "stop_reason")
+
+    def _answers(self, payload: dict[str, Any], name: str, text: str, reason: str) -> None:
+        """The answers in the list of that name, each with its text and its reason in fields of those names."""
+        w = self.w
+        self._count(payload)
+        w.blanks(payload, ())
+        for place, answer in w.objects(name, payload[name]):
+            self._piece(place, answer.get(text), answer.get(reason), name, place, reason)
+            self._count(answer)
+            w.blanks(answer, (), name, place)
+            w.extras(answer, frozenset({text, reason}), name, place)
+        w.extras(payload, _COUNTS | {name})
 
     def _claude(self, payload: dict[str, Any]) -> None:
         """Text completions of Claude 2 and before."""

@@ -91,8 +91,6 @@ class Gemini(Dialect):
         # Where the response stands in a payload, and whether a part of this one is a part whatever it holds.
         self._root: tuple[str, ...] = ()
         self._begun = self._is_whole = False
-        # How the facts of the payload before were spelled.
-        self._spelled: list[str] = []
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         body = _unwrapped(payload)
@@ -129,18 +127,14 @@ class Gemini(Dialect):
 
     def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
         w, root = self.w, self._root
-        if len(payload) != 1 or "error" not in payload:
-            created = field(payload, "createTime")
-            # Only Vertex AI says when.
-            vendor = "vertexai" if created else None
-            id_, model = field(payload, "responseId"), field(payload, "modelVersion")
-            w.message(id=id_, model=model, created=created, vendor=vendor)
+        created = field(payload, "createTime")
+        # Only Vertex AI says when.
+        vendor = "vertexai" if created else None
+        w.message(id=field(payload, "responseId"), model=field(payload, "modelVersion"), created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)
-        spelled = [key for key in payload if key in _FACTS]
-        if spelled != self._spelled:
-            self._spelled = spelled
-            for key in spelled:
+        for key in payload:
+            if key in _FACTS:
                 w.extra((*root, key), None)
         candidates = payload.get("candidates")
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else [candidates]):
@@ -228,8 +222,6 @@ class Gemini(Dialect):
             return self._text(choice, kind, text, before, None)
         names = [name for name in PARTS if name in part and not is_blank(part[name])]
         about, blank = _about(part, kind, names)
-        if not names and text is None:
-            blank.pop("thought", None)
         if names:
             about.update(blank)
         for name in names:
@@ -282,7 +274,7 @@ class Gemini(Dialect):
         args_key = "args" if call.get("args") or is_blank(call.get("arguments")) else "arguments"
         name, id_, args = call.get("name"), call.get("id"), call.get(args_key)
         pieces, goes_on = field(call, "partialArgs"), field(call, "willContinue")
-        known = _CALL if args_key == "args" else _CALL | {args_key}
+        known = _CALL | {args_key}
         inner = {key: value for key, value in call.items() if key not in known or is_blank(value) or value is False}
         rest = _described(about, str(path[-1]), inner)
         told = {key: value for key, value in about.items() if not is_blank(value)}

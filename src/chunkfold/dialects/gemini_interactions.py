@@ -87,7 +87,7 @@ class GeminiInteractions(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        kind = payload.get("event_type") or frame.event
+        kind: Any = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             if type(payload.get("index")) in (int, str):
@@ -104,13 +104,11 @@ class GeminiInteractions(Dialect):
                 w.extras(payload, _FLAT)
             elif interaction_in(payload) is not payload:
                 w.extras(payload, _EVENT)
-            if "error" in payload:
-                self.tell_error(payload)
-            if isinstance(kind, str) and kind.startswith("content."):
+            self.error_beside(payload)
+            if kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
-            steps = payload.get("steps") or payload.get("outputs")
-            self.restated(steps if isinstance(steps, list) else None)
+            self.restated(payload.get("steps") or payload.get("outputs"))
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 w.whole()
@@ -221,8 +219,6 @@ class GeminiInteractions(Dialect):
         """A thought; in a body that was not streamed each paragraph of its summary is a part."""
         w = self.w
         rest = {key: value for key, value in step.items() if key not in _THOUGHT or not value}
-        if isinstance(rest.get("summary"), list):
-            del rest["summary"]
         slot = w.start(0, "reasoning", key=index, extra={**rest, "summary": True, **self._place(index)})
         w.update(slot, signature=step.get("signature"))
         if "summary" in step and not step["summary"]:
@@ -403,12 +399,12 @@ class GeminiInteractions(Dialect):
         if kind != "audio":
             w.stop(slot)
 
-    def _content(self, index: int | str, kind: Kind, extra: dict[str, Any] | None = None) -> Slot:
+    def _content(self, index: int | str, kind: Kind, extra: dict[str, Any]) -> Slot:
         """The open content of that kind in the step; a new one if the step has gone on to something else."""
         slot = self.w.slot(0, index)
         if slot is None or not slot.open or slot.kind != kind:
             self._stop(index)
-            slot = self.w.start(0, kind, key=index, extra={**(extra or {}), **self._place(index)})
+            slot = self.w.start(0, kind, key=index, extra={**extra, **self._place(index)})
             slot.extra = extra
         return slot
 
@@ -435,11 +431,8 @@ def _text_or_none(value: Any) -> str | None:
 
 
 def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:
-    """The handler of that type: by its name, else by what it ends in."""
-    found = table.get(kind)
-    if found is None:
-        found = table.get("*_call" if kind.endswith("_call") else "*_result" if kind.endswith("_result") else "")
-    return found or default
+    """The handler of that type: by its name, else by the last word of it."""
+    return table.get(kind) or table.get(f"*_{kind.rpartition('_')[2]}", default)
 
 
 def interactions_usage(raw: dict[str, Any]) -> Usage:

@@ -91,11 +91,11 @@ class MistralConversations(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         outer, payload = payload, dict(_unwrapped(payload))
-        kind = payload.get("type") or frame.event
+        kind: Any = payload.get("type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, payload, frame)
-            if handler is not MistralConversations._error and not word(kind).startswith("tool."):
+            if handler is not MistralConversations._error and not kind.startswith("tool."):
                 self.error_beside(payload)
         elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)
@@ -148,8 +148,6 @@ class MistralConversations(Dialect):
         self._is_whole = True
         w.whole()
         w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
-        if payload.get("outputs") == []:
-            w.extra(("outputs",), [])
         for place, entry in w.objects("outputs", payload.get("outputs")):
             kind = entry.get("type")
             handlers = ENTRIES.get(kind, ()) if isinstance(kind, str) else ()

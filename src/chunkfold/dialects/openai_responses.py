@@ -46,7 +46,7 @@ from chunkfold.dialects._response_events import (
     told_beside,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
-from chunkfold.dialects._words import is_ping, word
+from chunkfold.dialects._words import is_ping, is_real, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class OpenAIResponses(Dialect):
         self._completed = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
-        kind = payload.get("type")
+        kind: Any = payload.get("type")
         if not kind and frame.event in HANDLERS:
             kind = frame.event
             payload = {**payload, "type": kind}
@@ -116,12 +116,11 @@ class OpenAIResponses(Dialect):
         if handler is None:
             self._other(payload, frame)
             return
-        told = self._told
-        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(word(kind), payload):
+        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(kind, payload):
             handler(self, payload, frame)
             self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
         # What has failed by an event of its own is a tool of the server.
-        if payload.get("error") and self._told in (None, told) and not word(kind).endswith(".failed"):
+        if payload.get("error") and not kind.endswith(".failed"):
             self._tell(error_in(payload) or read_error(payload["error"]))
 
     def hear(self, heard: list[Heard]) -> None:
@@ -233,7 +232,7 @@ class OpenAIResponses(Dialect):
             return
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else details
-        self.w.finish(0, reason if said == "incomplete" and isinstance(reason, str) and reason else said)
+        self.w.finish(0, reason if said == "incomplete" and is_real(reason) else said)
         self.end_seen, self._completed = True, is_whole
 
     def _facts(self, response: dict[str, Any]) -> None:
@@ -313,8 +312,8 @@ class OpenAIResponses(Dialect):
             self._turn(begun, index, given)
             return begun
         place = number if index is None else index
-        # Parts of two items at one index must not share their fields.
-        place = self._items.number(index) if kind in ("message", "reasoning") else place
+        if kind in ("message", "reasoning"):
+            place = self._items.number(place)  # parts of two items at one index must not share their fields
         item = Item(kind, number, place, OPENINGS.get(kind))
         self._found.clear()
         self._items.add(item, index, given)
@@ -557,6 +556,7 @@ _READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith((".delta", "_part.added")))})
+# Keep-alives may all have the number 0.
 _UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, "response")

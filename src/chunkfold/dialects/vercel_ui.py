@@ -426,8 +426,7 @@ class VercelUI(Dialect):
         w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())
         w.extras(payload, _WHOLE)
-        if payload.get("id") and not isinstance(payload["id"], str):
-            w.extra(("id",), payload["id"])
+        w.unsaid(payload, "id")
         for place, part in enumerate(payload["parts"]):
             kind = part.get("type") if isinstance(part, dict) else None
             if not isinstance(kind, str):
