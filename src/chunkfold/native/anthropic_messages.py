@@ -70,9 +70,6 @@ RULES: Mapping[str, Rule] = {
     "content[]": EXTEND,
 }
 
-# What a body has when the stream did not begin with `message_start`.
-DEFAULTS: Mapping[str, Any] = {"stop_reason": None, "stop_sequence": None}
-
 
 def body(response: Response) -> dict[str, Any]:
     """The `message` of a response."""
@@ -83,9 +80,9 @@ def body(response: Response) -> dict[str, Any]:
     if error is None or parts or response.id is not None or response.native_finish_reason is not None:
         out["type"] = "message"
         if not is_whole(response):
-            choices = response.choices
-            out["role"] = choices[0].role if choices else "assistant"
-            out |= {key: value for key, value in DEFAULTS.items() if key not in out}
+            out["role"] = response.message.role
+            # What a body has when the stream did not begin with `message_start`.
+            out = {"stop_reason": None, "stop_sequence": None, **out}
             model = _served_by(parts) or model
         is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
         out["content"] = response.text if is_text else [block(part) for part in parts]

@@ -96,9 +96,6 @@ _PLACES = ("output_index", "content_index")
 def body(response: Response) -> dict[str, Any]:
     """The `conversation.response` that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and not extra and response.id is None:
-        return error
     out = fields(extra, ("outputs",))
     if not is_whole(response) and response.ended == "clean":
         out["object"] = "conversation.response"
@@ -111,6 +108,7 @@ def body(response: Response) -> dict[str, Any]:
         out["outputs"] = outputs
     elif "outputs" in extra:
         out["outputs"] = copied(extra["outputs"])
+    error = error_of(response)
     if error is not None and "error" not in out:
         out["error"] = {key: value for key, value in error.items() if key not in ("created_at", "object")}
         if error.get("type") == "conversation.response.error":

@@ -22,7 +22,6 @@ from chunkfold.native._build import (
     add_unknown,
     arguments_of,
     copied,
-    error_of,
     extra_of,
     fields,
     fill,
@@ -71,9 +70,6 @@ RULES: Mapping[str, Rule] = {
 def body(response: Response) -> dict[str, Any]:
     """The chat or generate response that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and response.model is None and not extra:
-        return error
     out = fields(extra, ("message",))
     fill(out, model=response.model, done_reason=response.native_finish_reason)
     if out.get("created_at") is None:

@@ -177,8 +177,6 @@ def body(response: Response) -> dict[str, Any]:
             error = {**error, **kept}
         out["error"] = error
     parts = response.parts
-    if told is not None and not parts and response.id is None and "output" not in extra and "status" not in extra:
-        return told
     if not is_whole(response):
         out = {**DEFAULTS, **out}
         _add_status(out, response.native_finish_reason)

@@ -85,13 +85,11 @@ EVENTS: Mapping[str, Mapping[str, Rule]] = {
 def body(response: Response) -> dict[str, Any]:
     """The UI message that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and not extra and response.id is None and "errorText" not in error:
-        return error
     out = fields(extra, ("steps", "sources"))
     fill(out, id=response.id, finishReason=response.native_finish_reason)
     out["role"] = response.message.role
     out["parts"] = _parts(response)
+    error = error_of(response)
     if error is not None:
         told = {key: value for key, value in error.items() if key != "type"}
         if told and is_flat(told) and "errorText" not in told:
