@@ -304,6 +304,7 @@ COMPLETIONS = {
         "generation_settings": {"seed": 1, "grammar": ""}, "prompt": "", "has_new_line": False, "stop_type": "eos", "stopping_word": "", "timings": {}},
 }  # fmt: skip
 
+
 def cohere(finish="COMPLETE", **message):
     return {"id": "c", "message": {"role": "assistant", **message}, "finish_reason": finish}
 

@@ -194,7 +194,7 @@ def _is_sent(part: Part) -> bool:
 def _sendable(block: dict[str, Any]) -> dict[str, Any]:
     """The block without what only responses have: which uploaded file a citation is from."""
     cited = block.get("citations")
-    if block.get("type") == "text" and isinstance(cited, list):
+    if isinstance(cited, list):
         block["citations"] = [
             {key: value for key, value in item.items() if key != "file_id"} if isinstance(item, dict) else item
             for item in cited
