@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
 from chunkfold._intake import Intake
-from chunkfold._objects import payload_of
 from chunkfold._observers import report
 from chunkfold._sdk_streams import unread_response
 from chunkfold._source_folder import SourceFolder
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["WrappedFold", "wrap"]
 
 
-_DATA = (bytes, bytearray, memoryview, str)
 # Reads that are kept until somebody looks: many together cost a fraction of what they cost one by one.
 _READS = 64
 
@@ -68,26 +66,20 @@ class WrappedFold:
                 self._catch_up()
 
     def _hear_object(self, item: Any) -> None:
-        if self._over or self._error is not None:
-            return
-        try:
-            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
-            if piece is not None:
-                self._intake.feed(piece, events=False)
-        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
-            self._error = error
+        if not self._hears_bytes:
+            self._feed(self._intake.feed, item)
 
     def _catch_up(self) -> None:
         if self._reads:
             reads, self._reads = self._reads, []
-            self._feed(b"".join(reads))
+            self._feed(self._folder.feed, b"".join(reads))
 
-    def _feed(self, data: Any) -> None:
+    def _feed(self, feed: Callable[..., object], piece: Any) -> None:
         if self._over or self._error is not None:
             return
         try:
-            self._folder.feed(data, events=False)
-        except Exception as error:  # noqa: BLE001 - as above
+            feed(piece, events=False)
+        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
             self._error = error
 
     def _stop_listening(self) -> None:
@@ -99,13 +91,14 @@ class WrappedFold:
     def _leave(self) -> None:
         """Nobody reads on: the loop was left, or it has met the error that the server told."""
         self._catch_up()
-        told = self._folder.end_seen or self._folder.snapshot().error is not None
-        self._finish(None if told else GeneratorExit())
+        self._finish(None if self._has_said_all() else GeneratorExit())
 
     def _finish(self, error: BaseException | None = None) -> None:
         """The stream has ended, in one way or another: once."""
         if self._over:
             return
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            error = None
         self._catch_up()
         self._over = True
         forget(self)
@@ -124,8 +117,10 @@ class WrappedFold:
 
     def _is_the_sdks_own(self, error: BaseException | None) -> bool:
         """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
-        if not self._hears_bytes or not isinstance(error, Exception):
-            return False
+        return self._hears_bytes and isinstance(error, Exception) and self._has_said_all()
+
+    def _has_said_all(self) -> bool:
+        """True if the end has come, or an error that the server told."""
         return self._folder.end_seen or self._folder.snapshot().error is not None
 
     def _abandon(self) -> None:
@@ -208,7 +203,7 @@ def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
     if response is None:
         return None
     if not hasattr(response, "iter_bytes"):  # urllib3
-        response.stream = _heard(response.stream, fold, left)
+        response.stream = _heard(response.stream, fold, left, fold._hear)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
         _listen_to_httpx(response, "aiter", _heard_async, fold, left)
     else:
@@ -225,7 +220,7 @@ def _listen_to_httpx(
     """
     of_bytes, of_raw = f"{way}_bytes", f"{way}_raw"
     is_decoded = False
-    decoded = heard(getattr(response, of_bytes), fold, left)
+    decoded = heard(getattr(response, of_bytes), fold, left, fold._hear)
     beneath: Any = getattr(response, of_raw, None)
     raw = heard(beneath, fold, left, _decoding(response, fold))
 
@@ -262,10 +257,8 @@ def _heard(
     read: Callable[..., Iterator[bytes]],
     fold: WrappedFold,
     left: Callable[[], None],
-    hear: Callable[[bytes], None] | None = None,
+    hear: Callable[[bytes], None],
 ) -> Callable[..., Iterator[bytes]]:
-    hear = hear or fold._hear
-
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
         try:
             for piece in read(*args, **kwargs):
@@ -286,10 +279,8 @@ def _heard_async(
     read: Callable[..., AsyncIterator[bytes]],
     fold: WrappedFold,
     left: Callable[[], None],
-    hear: Callable[[bytes], None] | None = None,
+    hear: Callable[[bytes], None],
 ) -> Callable[..., AsyncIterator[bytes]]:
-    hear = hear or fold._hear
-
     def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
         return _HeardAsync(read(*args, **kwargs), fold, left, hear)
 
@@ -307,7 +298,6 @@ class _HeardAsync:
         hear: Callable[[bytes], None],
     ) -> None:
         self._pieces = pieces
-        self._next = pieces.__anext__
         self._fold = fold
         self._left = left
         self._hear = hear
@@ -317,10 +307,7 @@ class _HeardAsync:
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._next()
-        except StopAsyncIteration:
-            self._fold._finish()
-            raise
+            piece = await self._pieces.__anext__()
         except BaseException as error:
             self._fold._finish(error)
             raise
@@ -334,9 +321,7 @@ class _HeardAsync:
             await close()
 
     def __del__(self) -> None:
-        left = self.__dict__.get("_left")
-        if left is not None:
-            left()
+        self._left()
 
 
 # The proxies
@@ -344,6 +329,9 @@ class _HeardAsync:
 
 class _Base:
     """Looks like the stream it stands for."""
+
+    # When it is collected nobody reads on, unless another has the say.
+    _cf_has_the_say = True
 
     def __init__(self, stream: Any, fold: WrappedFold) -> None:
         self._cf_stream = stream
@@ -373,8 +361,8 @@ class _Base:
 
     def __del__(self) -> None:
         fold = self.__dict__.get("_cf_fold")
-        if fold is not None:
-            fold._finish(GeneratorExit())
+        if fold is not None and self._cf_has_the_say:
+            fold._abandon()
 
 
 class _Proxy(_Base):
@@ -383,8 +371,7 @@ class _Proxy(_Base):
         fold = self._cf_fold
         try:
             for item in self._items():
-                if not fold._hears_bytes:
-                    fold._hear_object(item)
+                fold._hear_object(item)
                 yield item
         except GeneratorExit:  # the loop was left; the stream is still there
             raise
@@ -402,14 +389,10 @@ class _Proxy(_Base):
     def __next__(self) -> Any:
         try:
             item = next(self._items())
-        except StopIteration:
-            self._cf_fold._finish()
-            raise
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_fold._hears_bytes:
-            self._cf_fold._hear_object(item)
+        self._cf_fold._hear_object(item)
         return item
 
     def __enter__(self) -> Any:
@@ -420,17 +403,17 @@ class _Proxy(_Base):
 
     def __exit__(self, *exc: object) -> Any:
         if not hasattr(self._cf_stream, "__exit__"):
-            return self.close() if hasattr(self._cf_stream, "close") else self._cf_fold._finish(GeneratorExit())
+            return self.close() if hasattr(self._cf_stream, "close") else self._cf_fold._abandon()
         try:
             return self._cf_stream.__exit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     def close(self) -> Any:
         try:
             return self._cf_stream.close()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 class _AsyncProxy(_Base):
@@ -442,14 +425,10 @@ class _AsyncProxy(_Base):
             self._cf_items = self._cf_stream.__aiter__()
         try:
             item = await self._cf_items.__anext__()
-        except StopAsyncIteration:
-            self._cf_fold._finish()
-            raise
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_fold._hears_bytes:
-            self._cf_fold._hear_object(item)
+        self._cf_fold._hear_object(item)
         return item
 
     async def __aenter__(self) -> Any:
@@ -460,11 +439,11 @@ class _AsyncProxy(_Base):
 
     async def __aexit__(self, *exc: object) -> Any:
         if not hasattr(self._cf_stream, "__aexit__"):
-            return await self.aclose() if hasattr(self._cf_stream, "aclose") else self._cf_fold._finish(GeneratorExit())
+            return await self.aclose() if hasattr(self._cf_stream, "aclose") else self._cf_fold._abandon()
         try:
             return await self._cf_stream.__aexit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     async def aclose(self) -> Any:
         """Close the stream, whether the SDK calls that `close` or `aclose`."""
@@ -472,7 +451,7 @@ class _AsyncProxy(_Base):
         try:
             return await close()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     close = aclose
 
@@ -489,6 +468,7 @@ class _ResponseProxy(_Base):
 
     def __init__(self, response: Any, fold: WrappedFold) -> None:
         self._cf_stream, self._cf_fold, self._cf_items = response, fold, None
+        self._cf_has_the_say = False
         heard = _listen(response, fold, fold._leave)
         if heard is None:
             raise TypeError("this response has been read: use fold()")
@@ -496,9 +476,6 @@ class _ResponseProxy(_Base):
             # An SDK that has met the end mark closes it, and leaves what read it to be collected.
             heard.aclose = _closing(heard.aclose, fold)
         weakref.finalize(heard, fold._leave)
-
-    def __del__(self) -> None:
-        pass
 
     def close(self) -> Any:
         try:
@@ -528,17 +505,13 @@ class _RequestsProxy(_ResponseProxy, _Proxy):
 class _Manager(_Base):
     """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
 
-    def __del__(self) -> None:
-        if not self.__dict__.get("_cf_entered"):
-            super().__del__()
-
     def __enter__(self) -> Any:
         try:
             entered = self._cf_stream.__enter__()
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        self._cf_entered = True
+        self._cf_has_the_say = False
         try:
             return _kind_of(entered)(entered, self._cf_fold)
         except TypeError as error:
@@ -549,15 +522,11 @@ class _Manager(_Base):
         try:
             return self._cf_stream.__exit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 class _AsyncManager(_Base):
     """As `_Manager`, for `async with`."""
-
-    def __del__(self) -> None:
-        if not self.__dict__.get("_cf_entered"):
-            super().__del__()
 
     async def __aenter__(self) -> Any:
         try:
@@ -565,7 +534,7 @@ class _AsyncManager(_Base):
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        self._cf_entered = True
+        self._cf_has_the_say = False
         try:
             return _kind_of(entered)(entered, self._cf_fold)
         except TypeError as error:
@@ -576,7 +545,7 @@ class _AsyncManager(_Base):
         try:
             return await self._cf_stream.__aexit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 # By the first methods that the stream has.
