@@ -421,10 +421,18 @@ def test_a_stream_of_both_kinds_can_be_read_in_both_ways():
 
 
 def test_a_fault_in_folding_is_kept_from_the_caller():
-    proxy, fold = chunkfold.wrap(iter([*PAYLOADS, 5]))
+    proxy, fold = chunkfold.wrap(iter([*PAYLOADS, object()]))
     assert len(list(proxy)) == 4
     assert isinstance(fold.error, TypeError)
     assert fold.response().text == "Hello"
+
+
+def test_what_an_sdk_hands_out_for_no_object_is_noted_as_the_doors_note_it():
+    proxy, fold = chunkfold.wrap(iter([PAYLOADS[0], 5, *PAYLOADS[1:]]))
+    assert len(list(proxy)) == 4
+    assert fold.error is None
+    assert fold.response() == chunkfold.fold([PAYLOADS[0], 5, *PAYLOADS[1:]])
+    assert "payload_not_object" in {diagnostic.kind for diagnostic in fold.response().diagnostics}
 
 
 def test_an_error_that_the_server_told_is_not_told_again_by_the_sdk():

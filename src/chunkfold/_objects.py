@@ -145,8 +145,10 @@ def _is_derived(item: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """*value* with every object in it as a dict, and what is absent left out. What has no known shape stays."""
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, (str, int, float)):
-        return value.value if isinstance(value, Enum) else value
+        return value
     if isinstance(value, bytes):
         import binascii
 
@@ -155,8 +157,6 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, Enum):
-        return value.value
     return _fields(value)
 
 

@@ -108,7 +108,7 @@ def _listen(stream: Any, fold: WrappedFold, left: Callable[[], None]) -> Any:
         return None
     fold._refusal = refusal_of(response)
     if not hasattr(response, "iter_bytes"):  # urllib3
-        response.stream = _heard(response.stream, fold, left)
+        response.stream = _heard(response.stream, fold, left, fold._hear)
     elif hasattr(stream, "__aiter__") or _is_async_httpx(response):
         _listen_to_httpx(response, "aiter", _heard_async, fold, left)
     else:
@@ -125,7 +125,7 @@ def _listen_to_httpx(
     """
     of_bytes, of_raw = f"{way}_bytes", f"{way}_raw"
     is_decoded = False
-    decoded = heard(getattr(response, of_bytes), fold, left)
+    decoded = heard(getattr(response, of_bytes), fold, left, fold._hear)
     beneath: Any = getattr(response, of_raw, None)
     raw = heard(beneath, fold, left, _decoding(response, fold))
 
@@ -162,10 +162,8 @@ def _heard(
     read: Callable[..., Iterator[bytes]],
     fold: WrappedFold,
     left: Callable[[], None],
-    hear: Callable[[bytes], None] | None = None,
+    hear: Callable[[bytes], None],
 ) -> Callable[..., Iterator[bytes]]:
-    hear = hear or fold._hear
-
     def pieces(*args: Any, **kwargs: Any) -> Iterator[bytes]:
         try:
             for piece in read(*args, **kwargs):
@@ -186,10 +184,8 @@ def _heard_async(
     read: Callable[..., AsyncIterator[bytes]],
     fold: WrappedFold,
     left: Callable[[], None],
-    hear: Callable[[bytes], None] | None = None,
+    hear: Callable[[bytes], None],
 ) -> Callable[..., AsyncIterator[bytes]]:
-    hear = hear or fold._hear
-
     def pieces(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
         return _HeardAsync(read(*args, **kwargs), fold, left, hear)
 
@@ -207,7 +203,6 @@ class _HeardAsync:
         hear: Callable[[bytes], None],
     ) -> None:
         self._pieces = pieces
-        self._next = pieces.__anext__
         self._fold = fold
         self._left = left
         self._hear = hear
@@ -217,10 +212,7 @@ class _HeardAsync:
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._next()
-        except StopAsyncIteration:
-            self._fold._finish()
-            raise
+            piece = await self._pieces.__anext__()
         except BaseException as error:
             self._fold._finish(error)
             raise
@@ -234,9 +226,7 @@ class _HeardAsync:
             await close()
 
     def __del__(self) -> None:
-        left = self.__dict__.get("_left")
-        if left is not None:
-            left()
+        self._left()
 
 
 # The proxies
@@ -244,6 +234,9 @@ class _HeardAsync:
 
 class _Base:
     """Looks like the stream it stands for."""
+
+    # When it is collected nobody reads on, unless another has the say.
+    _cf_has_the_say = True
 
     def __init__(self, stream: Any, fold: WrappedFold) -> None:
         self._cf_stream = stream
@@ -273,8 +266,8 @@ class _Base:
 
     def __del__(self) -> None:
         fold = self.__dict__.get("_cf_fold")
-        if fold is not None:
-            fold._finish(GeneratorExit())
+        if fold is not None and self._cf_has_the_say:
+            fold._abandon()
 
 
 class _Proxy(_Base):
@@ -283,8 +276,7 @@ class _Proxy(_Base):
         fold = self._cf_fold
         try:
             for item in self._items():
-                if not fold._hears_bytes:
-                    fold._hear_object(item)
+                fold._hear_object(item)
                 yield item
         except GeneratorExit:  # the loop was left; the stream is still there
             raise
@@ -302,14 +294,10 @@ class _Proxy(_Base):
     def __next__(self) -> Any:
         try:
             item = next(self._items())
-        except StopIteration:
-            self._cf_fold._finish()
-            raise
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_fold._hears_bytes:
-            self._cf_fold._hear_object(item)
+        self._cf_fold._hear_object(item)
         return item
 
     def __enter__(self) -> Any:
@@ -320,17 +308,17 @@ class _Proxy(_Base):
 
     def __exit__(self, *exc: object) -> Any:
         if not hasattr(self._cf_stream, "__exit__"):
-            return self.close() if hasattr(self._cf_stream, "close") else self._cf_fold._finish(GeneratorExit())
+            return self.close() if hasattr(self._cf_stream, "close") else self._cf_fold._abandon()
         try:
             return self._cf_stream.__exit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     def close(self) -> Any:
         try:
             return self._cf_stream.close()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 class _AsyncProxy(_Base):
@@ -342,14 +330,10 @@ class _AsyncProxy(_Base):
             self._cf_items = self._cf_stream.__aiter__()
         try:
             item = await self._cf_items.__anext__()
-        except StopAsyncIteration:
-            self._cf_fold._finish()
-            raise
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        if not self._cf_fold._hears_bytes:
-            self._cf_fold._hear_object(item)
+        self._cf_fold._hear_object(item)
         return item
 
     async def __aenter__(self) -> Any:
@@ -360,11 +344,11 @@ class _AsyncProxy(_Base):
 
     async def __aexit__(self, *exc: object) -> Any:
         if not hasattr(self._cf_stream, "__aexit__"):
-            return await self.aclose() if hasattr(self._cf_stream, "aclose") else self._cf_fold._finish(GeneratorExit())
+            return await self.aclose() if hasattr(self._cf_stream, "aclose") else self._cf_fold._abandon()
         try:
             return await self._cf_stream.__aexit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     async def aclose(self) -> Any:
         """Close the stream, whether the SDK calls that `close` or `aclose`."""
@@ -372,7 +356,7 @@ class _AsyncProxy(_Base):
         try:
             return await close()
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
     close = aclose
 
@@ -389,6 +373,7 @@ class _ResponseProxy(_Base):
 
     def __init__(self, response: Any, fold: WrappedFold) -> None:
         self._cf_stream, self._cf_fold, self._cf_items = response, fold, None
+        self._cf_has_the_say = False
         heard = _listen(response, fold, fold._leave)
         if heard is None:
             raise TypeError("this response has been read: use fold()")
@@ -396,9 +381,6 @@ class _ResponseProxy(_Base):
             # An SDK that has met the end mark closes it, and leaves what read it to be collected.
             heard.aclose = _closing(heard.aclose, fold)
         weakref.finalize(heard, fold._leave)
-
-    def __del__(self) -> None:
-        pass
 
     def close(self) -> Any:
         try:
@@ -428,17 +410,13 @@ class _RequestsProxy(_ResponseProxy, _Proxy):
 class _Manager(_Base):
     """Stands for what gives the stream when it is entered. From then on the proxy of the stream has the say."""
 
-    def __del__(self) -> None:
-        if not self.__dict__.get("_cf_entered"):
-            super().__del__()
-
     def __enter__(self) -> Any:
         try:
             entered = self._cf_stream.__enter__()
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        self._cf_entered = True
+        self._cf_has_the_say = False
         try:
             return _kind_of(entered)(entered, self._cf_fold)
         except TypeError as error:
@@ -449,15 +427,11 @@ class _Manager(_Base):
         try:
             return self._cf_stream.__exit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 class _AsyncManager(_Base):
     """As `_Manager`, for `async with`."""
-
-    def __del__(self) -> None:
-        if not self.__dict__.get("_cf_entered"):
-            super().__del__()
 
     async def __aenter__(self) -> Any:
         try:
@@ -465,7 +439,7 @@ class _AsyncManager(_Base):
         except BaseException as error:
             self._cf_fold._finish(error)
             raise
-        self._cf_entered = True
+        self._cf_has_the_say = False
         try:
             return _kind_of(entered)(entered, self._cf_fold)
         except TypeError as error:
@@ -476,7 +450,7 @@ class _AsyncManager(_Base):
         try:
             return await self._cf_stream.__aexit__(*exc)
         finally:
-            self._cf_fold._finish(GeneratorExit())
+            self._cf_fold._abandon()
 
 
 # By the first methods that the stream has.

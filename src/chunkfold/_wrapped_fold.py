@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
 from chunkfold._intake import Intake, Refusal
-from chunkfold._objects import payload_of
 from chunkfold._observers import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chunkfold._source_folder import SourceFolder
+    from chunkfold.events import Event
     from chunkfold.response import Response
     from chunkfold.timing import Timer, Timing
 
 __all__ = ["WrappedFold"]
 
-_DATA = (bytes, bytearray, memoryview, str)
 # Reads that are kept until somebody looks: many together cost a fraction of what they cost one by one.
 _READS = 64
 
@@ -60,45 +59,34 @@ class WrappedFold:
 
     def _hear(self, read: bytes) -> None:
         self._hears_bytes = True
-        if not self._over:
+        if read and not self._over:
             self._reads.append(read)
             if len(self._reads) >= self._most_reads:
                 self._catch_up()
 
     def _hear_object(self, item: Any) -> None:
+        if not self._hears_bytes:
+            self._feed(self._intake.feed, item)
+
+    def _catch_up(self) -> None:
+        if self._reads:
+            reads, self._reads = self._reads, []
+            self._feed(self._folder.feed, b"".join(reads))
+
+    def _feed(self, feed: Callable[..., list[Event]], piece: Any) -> None:
         if self._over or self._error is not None:
             return
         timer = self._timer
         if timer is not None:
             timer.came()
-        try:
-            piece = item if isinstance(item, _DATA) else payload_of(item, self._folder.usage_so_far)
-            if piece is not None:
-                events = self._intake.feed(piece, events=timer is not None)
-                if timer is not None:
-                    timer.hear(events)
-        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
-            self._error = error
-
-    def _catch_up(self) -> None:
-        if self._reads:
-            reads, self._reads = self._reads, []
-            self._feed(b"".join(reads))
-
-    def _feed(self, data: Any) -> None:
-        if self._over or self._error is not None:
-            return
-        timer = self._timer
-        if timer is not None and data:
-            timer.came()
         if self._refusal is not None:
-            self._refusal.hear(data)
+            self._refusal.hear(piece)
             return
         try:
-            events = self._folder.feed(data, events=timer is not None)
+            events = feed(piece, events=timer is not None)
             if timer is not None:
                 timer.hear(events)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - a fault in folding must not reach the caller's loop
             self._error = error
 
     def _stop_listening(self) -> None:
@@ -110,13 +98,14 @@ class WrappedFold:
     def _leave(self) -> None:
         """Nobody reads on: the loop was left, or it has met the error that the server told."""
         self._catch_up()
-        told = self._folder.end_seen or self._folder.snapshot().error is not None
-        self._finish(None if told else GeneratorExit())
+        self._finish(None if self._has_said_all() else GeneratorExit())
 
     def _finish(self, error: BaseException | None = None) -> None:
         """The stream has ended, in one way or another: once."""
         if self._over:
             return
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            error = None
         self._catch_up()
         self._over = True
         forget(self)
@@ -141,8 +130,10 @@ class WrappedFold:
 
     def _is_the_sdks_own(self, error: BaseException | None) -> bool:
         """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
-        if not self._hears_bytes or not isinstance(error, Exception):
-            return False
+        return self._hears_bytes and isinstance(error, Exception) and self._has_said_all()
+
+    def _has_said_all(self) -> bool:
+        """True if the end has come, or an error that the server told."""
         return self._folder.end_seen or self._folder.snapshot().error is not None
 
     def _abandon(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from chunkfold import dialects, native
 from chunkfold._folder import Folder
 from chunkfold.dialects._words import is_ping
-from chunkfold.native._build import rule_for
+from chunkfold.native._build import LAST
 
 
 @contextmanager
@@ -127,6 +127,35 @@ class Found:
         return found_at(self.body, path, numbers) if found is None else found
 
 
+def rule_for(rules: Any, path: str) -> tuple[Any, str]:
+    """
+    The rule for the field at *path* of a payload, such as `choices[].delta.content`, and its path in the whole body.
+
+    The longest beginning of *path* that has a rule counts; `content.*` is the rule for the fields of `content`, `*` for
+    those of the payload. Without any, the field keeps its path.
+    """
+    rest = ""
+    head = path
+    while head:
+        rule = rules.get(f"{head}.*") if rest[:1] == "." else None
+        rule = rule or rules.get(head)
+        if rule is not None:
+            return rule, rest.lstrip(".") if rule.at == "$" else (rule.at or head) + rest
+        cut = max(head.rfind("."), head.rfind("[]"))
+        head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
+    rule = rules.get("*", LAST)
+    return rule, f"{rule.at}.{path}" if rule.at else path
+
+
+# The fields of an event that say where in the lists of the body its own fields belong.
+NUMBERED = {
+    "openai-responses": {
+        "item": ("output_index",),
+        "part": ("output_index", "content_index", "summary_index"),
+    },
+}
+
+
 def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> list[str]:
     """
     The fields of *payloads* that are not in *body* where the rules of the dialect say that they are.
@@ -136,7 +165,7 @@ def lost(dialect: str, payloads: list[dict[str, Any]], body: dict[str, Any]) -> 
     """
     form = native.get(dialect)
     events = getattr(form, "EVENTS", {})
-    numbered = getattr(form, "NUMBERED", {})
+    numbered = NUMBERED.get(dialect, {})
     groups: dict[tuple[Any, ...], tuple[str, str, list[str], list[Any], tuple[Any, ...]]] = {}
     for payload in payloads:
         if is_ping(payload.get("type")):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from chunkfold import dialects, native
-from chunkfold.native._build import rule_for
 from tests.helpers import HERE
+from tests.native.forms import rule_for
 
 PAGE = (HERE.parent / "docs" / "native.md").read_text(encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import msgspec
@@ -402,3 +403,14 @@ ERRORS = [
 def test_a_body_that_is_nothing_but_an_error_comes_back_unchanged(dialect, body):
     for name in (dialect, "auto"):
         assert different(body, Response.from_native(body, name).to_native()) == []
+
+
+def test_an_exception_of_bedrock_amid_a_models_own_stream_stands_under_its_name():
+    def chunk(payload):
+        return {"chunk": {"bytes": base64.b64encode(json.dumps(payload).encode()).decode()}}
+
+    start = {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": []}}
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
+    told = {"message": "gone", "originalStatusCode": 500}
+    body = chunkfold.fold([chunk(start), chunk(block), {"modelStreamErrorException": told}]).to_native()
+    assert (body["modelStreamErrorException"], "error" in body) == (told, False)

@@ -239,6 +239,7 @@ class CohereV2(Dialect):
         more = {key: item for key, item in function.items() if (is_first if item is None else key not in _FUNCTION)}
         if self._is_whole:
             rest["$absent"] = [key for key in ("type", "function") if key not in call]
+            rest["$absent"] += [key for key in ("arguments",) if key not in function]
         if function.get("arguments") is not None and not isinstance(function["arguments"], str):
             rest["$form"] = "object"
         self._calls[number] = self.w.call(

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.structs import replace
 
 from chunkfold import dialects
 from chunkfold._envelopes import ROOT
-from chunkfold.native._build import error_of
+from chunkfold.native._build import error_of, fields
 from chunkfold.native._foreign import WORDS, taken_over
 from chunkfold.parts import UnknownPart
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from chunkfold.response import Message, Response
 
 __all__ = ["body", "get", "request"]
+
+# Protocols that have nothing but streams.
+_STREAMED: Final = frozenset({"ag-ui", "vercel-ui"})
 
 
 class Form(Protocol):
@@ -67,15 +70,15 @@ def body(response: Response) -> dict[str, Any]:
     Raises:
         ValueError: If the dialect of the response is not known, and it is not a bare error either.
     """
-    if response.dialect is not None:
-        if any(map(_is_beside, response.parts)):
-            choices = [replace(choice, parts=_own(choice.parts)) for choice in response.choices]
-            response = replace(response, choices=tuple(choices))
-        return get(response.dialect).body(response)
     out = error_of(response)
-    if out is None:
+    if out is not None and (response.dialect is None or _is_alone(out, response)):
+        return out
+    if response.dialect is None:
         raise ValueError("a response without a dialect has no native body")
-    return out
+    if any(map(_is_beside, response.parts)):
+        choices = [replace(choice, parts=_own(choice.parts)) for choice in response.choices]
+        response = replace(response, choices=tuple(choices))
+    return get(response.dialect).body(response)
 
 
 def request(message: Message, dialect: str) -> Any:
@@ -92,6 +95,18 @@ def _words(dialect: str) -> str:
     """The dialect in whose words messages of *dialect* are."""
     name = dialects.get(dialect).name
     return WORDS.get(name, name)
+
+
+def _is_alone(error: dict[str, Any], response: Response) -> bool:
+    """True if an error came instead of all, in a form that is not only that of an event."""
+    if response.dialect in _STREAMED and "error" not in error:
+        return False
+    facts = (response.id, response.model, response.created, response.usage)
+    return (
+        not fields(response.extra)
+        and all(fact is None for fact in facts)
+        and not any(choice.parts or choice.native_finish_reason or choice.logprobs for choice in response.choices)
+    )
 
 
 def _own(parts: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._extras import index_of, key_of
+from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._words import is_empty
 from chunkfold.parts import ToolCall, UnknownPart
 from chunkfold.response import Choice
@@ -26,13 +27,13 @@ from chunkfold.response import Choice
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from chunkfold.parts import Part
+    from chunkfold.parts import AudioPart, FilePart, ImagePart, Part
     from chunkfold.response import Response, Usage
 
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
-    "choices_of", "copied", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of", "rule_for",
-    "usage_of", "usual", "with_object", "with_object_text",
+    "choices_of", "copied", "data_url", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of",
+    "parsed", "usage_of", "usual", "with_object", "with_object_text",
 ]  # fmt: skip
 
 AnyPart = TypeVar("AnyPart", bound="Part")
@@ -58,26 +59,6 @@ LAST: Final = Rule("last")
 APPEND: Final = Rule("append")
 EXTEND: Final = Rule("extend")
 TRANSPORT: Final = Rule("transport")
-
-
-def rule_for(rules: Mapping[str, Rule], path: str) -> tuple[Rule, str]:
-    """
-    The rule for the field at *path* of a payload, such as `choices[].delta.content`, and its path in the whole body.
-
-    The longest beginning of *path* that has a rule counts; `content.*` is the rule for the fields of `content`, `*` for
-    those of the payload. Without any, the field keeps its path.
-    """
-    rest = ""
-    head = path
-    while head:
-        rule = rules.get(f"{head}.*") if rest[:1] == "." else None
-        rule = rule or rules.get(head)
-        if rule is not None:
-            return rule, rest.lstrip(".") if rule.at == "$" else (rule.at or head) + rest
-        cut = max(head.rfind("."), head.rfind("[]"))
-        head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
-    rule = rules.get("*", LAST)
-    return rule, f"{rule.at}.{path}" if rule.at else path
 
 
 def copied(value: Any) -> Any:
@@ -124,6 +105,14 @@ def arguments_of(call: ToolCall) -> Any:
     return _json.parse_arguments(call.raw_arguments, None) if call.raw_arguments.strip() else {}
 
 
+def parsed(call: ToolCall) -> Any:
+    """The value that the arguments are, of whatever kind; their text where they are no JSON."""
+    try:
+        return _json.parse_arguments(call.raw_arguments, None) if call.raw_arguments.strip() else {}
+    except ValueError:
+        return call.raw_arguments
+
+
 def with_object(part: AnyPart) -> AnyPart:
     """
     The part; a call whose arguments are no object with one that holds their text.
@@ -156,9 +145,16 @@ def with_object_text(part: AnyPart) -> AnyPart:
 
 def usual(part: AnyPart) -> AnyPart:
     """The part; a call without notes of where its server has the name and the arguments, and in which form."""
-    if not isinstance(part, ToolCall) or _FORMS.isdisjoint(part.extra):
+    if not isinstance(part, ToolCall):
         return part
     return replace(part, extra={key: value for key, value in part.extra.items() if key not in _FORMS})
+
+
+def data_url(part: ImagePart | AudioPart | FilePart) -> str | None:
+    """The address of a part, or its bytes as one; `None` if it has neither."""
+    if part.url is not None or part.data is None:
+        return part.url
+    return f"data:{part.media_type or ''};base64,{base64_text(part.data)}"
 
 
 def item_of(part: Part) -> dict[str, Any]:
@@ -225,9 +221,9 @@ def add_error(out: dict[str, Any], response: Response, *, flat: bool = False) ->
     told = error_of(response)
     if told is None:
         return
-    if out and told.get("error", True) is not True:
+    if told.get("error", True) is not True:
         told = {"error": told["error"]}
-    elif out and not flat and is_flat(told):
+    elif not flat and is_flat(told):
         told = {"error": told or {"message": None}}
     for key, value in told.items():
         if is_empty(out.get(key)):

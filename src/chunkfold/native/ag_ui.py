@@ -19,7 +19,6 @@ from chunkfold.native._build import (
     Rule,
     copied,
     error_of,
-    extra_of,
     fields,
     fill,
     is_whole,
@@ -178,11 +177,11 @@ def _call(call: ToolCall, *, whole: bool) -> dict[str, Any]:
     fill(out, id=call.id)
     if not whole or "type" not in absent:
         out.setdefault("type", call.type)
-    kept = extra.get("function")
-    if "function" in extra and not isinstance(kept, dict):
+    kept = extra.get("function", {})
+    if not isinstance(kept, dict):
         out["function"] = copied(kept)
     elif "function" not in absent:
-        function = out["function"] = fields(extra_of(extra, "function"))
+        function = out["function"] = fields(kept)
         fill(function, name=call.name)
         if call.raw_arguments or ("arguments" not in function and "arguments" not in absent):
             function["arguments"] = call.raw_arguments

@@ -70,9 +70,6 @@ RULES: Mapping[str, Rule] = {
     "content[]": EXTEND,
 }
 
-# What a body has when the stream did not begin with `message_start`.
-DEFAULTS: Mapping[str, Any] = {"stop_reason": None, "stop_sequence": None}
-
 
 def body(response: Response) -> dict[str, Any]:
     """The `message` of a response."""
@@ -83,9 +80,9 @@ def body(response: Response) -> dict[str, Any]:
     if error is None or parts or response.id is not None or response.native_finish_reason is not None:
         out["type"] = "message"
         if not is_whole(response):
-            choices = response.choices
-            out["role"] = choices[0].role if choices else "assistant"
-            out |= {key: value for key, value in DEFAULTS.items() if key not in out}
+            out["role"] = response.message.role
+            # What a body has when the stream did not begin with `message_start`.
+            out = {"stop_reason": None, "stop_sequence": None, **out}
             model = _served_by(parts) or model
         is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
         out["content"] = response.text if is_text else [block(part) for part in parts]
@@ -197,7 +194,7 @@ def _is_sent(part: Part) -> bool:
 def _sendable(block: dict[str, Any]) -> dict[str, Any]:
     """The block without what only responses have: which uploaded file a citation is from."""
     cited = block.get("citations")
-    if block.get("type") == "text" and isinstance(cited, list):
+    if isinstance(cited, list):
         block["citations"] = [
             {key: value for key, value in item.items() if key != "file_id"} if isinstance(item, dict) else item
             for item in cited

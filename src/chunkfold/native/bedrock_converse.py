@@ -7,9 +7,9 @@ SDK hands them out, and bare in the binary stream, so that the rules have both.
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,
     FIRST,
@@ -84,26 +84,21 @@ def body(response: Response) -> dict[str, Any]:
     """The output of Converse for a response."""
     extra = response.extra
     whole = is_whole(response)
-    out = fields(extra, ("output",))
+    out = fields(extra)
     output = extra_of(extra, "output")
     message = fields(extra_of(output, "message"), ("content",))
-    choice = next((choice for choice in response.choices if choice.index == 0), None)
-    if choice is not None:
-        fill(out, stopReason=choice.native_finish_reason)
-    fill(out, usage=usage_of(response.usage))
-    parts = choice.parts if choice is not None else ()
+    fill(out, stopReason=response.native_finish_reason, usage=usage_of(response.usage))
+    parts = response.parts
     content = blocks(parts, whole=whole)
     kept = extra_of(output, "message")
-    if content or (not whole and (kept or (response.error is None and not parts))):
+    if content or (not whole and response.error is None and not parts):
         message["content"] = content
     elif "content" in kept:
         message["content"] = copied(kept["content"])
     if message and not whole:
-        message["role"] = message.get("role") or (choice.role if choice is not None else "assistant")
-    if message or "message" in output:
+        message["role"] = response.message.role
+    if message:
         out["output"] = {**fields(output, ("message",)), "message": message}
-    elif "output" in extra:
-        out["output"] = copied(extra["output"])
     add_unknown(out, (part for part in parts if isinstance(part, UnknownPart) and _unknown(part, whole) is None))
     add_exception(out, response)
     return out
@@ -111,16 +106,12 @@ def body(response: Response) -> dict[str, Any]:
 
 def add_exception(out: dict[str, Any], response: Response) -> None:
     """An exception stands under its name, as SDKs have it in the union of events; another error under `error`."""
-    error = response.error
-    told = error_of(response)
-    if error is not None and told is not None and isinstance(error.raw, str):
+    error, told = response.error, error_of(response)
+    if error is None or told is None:
+        return
+    if isinstance(error.raw, str):
         told = {"message": error.raw}  # in plain text
-    if (
-        error is None
-        or told is None
-        or error.type is None
-        or not told.keys().isdisjoint((error.type, "error", "__type"))
-    ):
+    if error.type is None or not told.keys().isdisjoint((error.type, "error", "__type")):
         add_error(out, response)
     elif error.type.endswith("Exception"):
         out[error.type] = told
@@ -240,7 +231,7 @@ def _image(part: ImagePart) -> dict[str, Any]:
         source = image.get("source")
         image["source"] = {
             **(source if isinstance(source, dict) else {}),
-            "bytes": base64.b64encode(part.data).decode(),
+            "bytes": base64_text(part.data),
         }
     return {**fields(part.extra, ("image",)), "image": image}
 

@@ -26,6 +26,7 @@ from chunkfold.native._build import (
     fields,
     fill,
     is_whole,
+    usage_of,
 )
 from chunkfold.native.bedrock_converse import add_exception
 from chunkfold.parts import TextPart, UnknownPart
@@ -66,12 +67,12 @@ _BLOCKED = "INTERVENED"
 
 def body(response: Response) -> dict[str, Any]:
     """The body of InvokeModel for a response, in the words of its model."""
-    family = response.extra.get("$family")
+    family = response.extra.get("$family", "")
     response = _without_additions(response)
-    write = _FAMILIES.get(family) if isinstance(family, str) else None
+    write = _FAMILIES.get(family)
     if write is not None:
         out = write(response)
-    elif isinstance(family, str) and response.dialect == "bedrock-invoke":
+    elif family:
         by_bedrock = response.error is not None and (response.error.type or "").endswith("Exception")
         out = native.body(replace(response, dialect=family, error=None if by_bedrock else response.error))
         out = _in_bedrocks_words(out, response)
@@ -108,7 +109,7 @@ def _in_bedrocks_words(out: dict[str, Any], response: Response) -> dict[str, Any
     kept = extra_of(response.extra, "choices")
     choices = out.get("choices")
     for place, choice in enumerate(choices if isinstance(choices, list) else ()):
-        index = choice.get("index", place) if isinstance(choice, dict) else place
+        index = choice.get("index", place)
         if "stop_reason" in extra_of(kept, index):
             choice["stop_reason"] = choice.pop("finish_reason", None)
             if "text" in choice:
@@ -119,15 +120,13 @@ def _in_bedrocks_words(out: dict[str, Any], response: Response) -> dict[str, Any
 # Families with words of their own
 
 
-def _text(choice: Choice, out: dict[str, Any], name: str, *, always: bool) -> None:
+def _text(choice: Choice, out: dict[str, Any], name: str) -> None:
     """The text of a choice under its name, or what stood there that is none."""
     strange = next((part for part in choice.parts if isinstance(part, UnknownPart) and part.name == "text"), None)
     if any(isinstance(part, TextPart) for part in choice.parts):
         out[name] = choice.text
     elif strange is not None:
         out[name] = copied(strange.payload)
-    elif always:
-        out.setdefault(name, "")
 
 
 def _first(response: Response) -> Choice | None:
@@ -136,26 +135,25 @@ def _first(response: Response) -> Choice | None:
 
 def _titan(response: Response) -> dict[str, Any]:
     extra, whole = response.extra, is_whole(response)
-    raw = response.usage.raw if response.usage is not None else {}
+    raw = usage_of(response.usage) or {}
     out = fields(extra, ("results",))
     fill(out, inputTextTokenCount=raw.get("inputTextTokenCount"))
     kept = extra_of(extra, "results")
     results = []
     for choice in choices_of(response, kept):
         result = fields(extra_of(kept, choice.index))
-        _text(choice, result, "outputText", always=not whole)
+        _text(choice, result, "outputText")
         fill(result, completionReason=choice.native_finish_reason)
         if not whole:
             fill(result, tokenCount=raw.get("totalOutputTextTokenCount"))
         results.append(result)
-    if results or "results" in extra:
-        out["results"] = results
+    out["results"] = results
     return out
 
 
 def _llama(response: Response) -> dict[str, Any]:
     out = fields(response.extra)
-    raw = response.usage.raw if response.usage is not None else {}
+    raw = usage_of(response.usage) or {}
     fill(out, **{key: raw.get(key) for key in ("prompt_token_count", "generation_token_count")})
     return _single(response, out, "generation")
 
@@ -169,7 +167,7 @@ def _claude(response: Response) -> dict[str, Any]:
 def _single(response: Response, out: dict[str, Any], name: str) -> dict[str, Any]:
     choice = _first(response)
     if choice is not None:
-        _text(choice, out, name, always=True)
+        _text(choice, out, name)
         fill(out, stop_reason=choice.native_finish_reason)
     return out
 
@@ -180,7 +178,7 @@ def _mistral(response: Response) -> dict[str, Any]:
     outputs = []
     for choice in choices_of(response, kept):
         output = fields(extra_of(kept, choice.index))
-        _text(choice, output, "text", always=False)
+        _text(choice, output, "text")
         fill(output, stop_reason=choice.native_finish_reason)
         outputs.append(output)
     out["outputs"] = outputs

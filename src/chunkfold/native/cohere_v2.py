@@ -77,7 +77,7 @@ def body(response: Response) -> dict[str, Any]:
     if response.logprobs:
         out["logprobs"] = copied(response.logprobs)
     # An error may have come instead of all.
-    if content or "message" in extra or response.id or response.error is None:
+    if content or "message" in extra or response.id or (response.error is None and not response.parts):
         message = out["message"] = _message(content, extra_of(extra, "message"), response.annotations, whole)
         if not whole:
             message["role"] = response.message.role

@@ -59,7 +59,7 @@ RULES: Mapping[str, Rule] = {
 def body(response: Response) -> dict[str, Any]:
     """The answer that says the same."""
     extra = response.extra
-    out = fields(extra, ("output",))
+    out = fields(extra)
     fill(out, request_id=response.id, usage=usage_of(response.usage))
     kept = extra_of(extra, "output", "choices")
     choices = [
@@ -67,7 +67,7 @@ def body(response: Response) -> dict[str, Any]:
         for choice in choices_of(response, kept, _is_of_message)
         if key_of(choice.index) in kept or any(map(_is_of_message, choice.parts))
     ]
-    output = fields(extra_of(extra, "output"), ("choices",) if choices else ())
+    output = fields(extra_of(extra, "output"))
     texts = [part.text for part in response.parts if isinstance(part, TextPart) and not _is_of_message(part)]
     if texts:
         output["text"] = "".join(texts)
@@ -75,8 +75,8 @@ def body(response: Response) -> dict[str, Any]:
         output["choices"] = choices
     else:
         fill(output, finish_reason=response.native_finish_reason)
-    if output or "output" in extra:
-        out["output"] = output or copied(extra["output"])
+    if output:
+        out["output"] = output
     add_error(out, response, flat=True)
     add_unknown(out, response.parts)
     return out
@@ -87,10 +87,10 @@ def _is_of_message(part: Part) -> bool:
 
 
 def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
-    out = fields(extra, ("message",))
+    out = fields(extra)
     message = _message([part for part in choice.parts if _is_of_message(part)], extra_of(extra, "message"))
-    if message or "message" in extra:
-        out["message"] = message or copied(extra["message"])
+    if message:
+        out["message"] = message
     fill(out, finish_reason=choice.native_finish_reason)
     return out
 

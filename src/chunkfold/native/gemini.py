@@ -132,7 +132,7 @@ def _candidates(response: Response, out: dict[str, Any], kept: dict[str, Any]) -
                 parts.append(part)
         own = extra_of(kept, choice.index)
         reason = None if choice.native_finish_reason == blocked else choice.native_finish_reason
-        if parts or own or key_of(choice.index) in kept or reason is not None or choice.logprobs:
+        if parts or key_of(choice.index) in kept or reason is not None or choice.logprobs:
             made.append(_candidate(choice, parts, own, reason))
     return made + strays
 

@@ -23,11 +23,9 @@ from chunkfold.native._build import (
     add_unknown,
     arguments_of,
     copied,
-    error_of,
     extra_of,
     fields,
     fill,
-    is_flat,
     is_whole,
     item_of,
     usage_of,
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chunkfold.parts import Part
-    from chunkfold.response import Choice, Message, Response
+    from chunkfold.response import Message, Response
 
 __all__ = ["EVENTS", "RULES", "body", "request"]
 
@@ -119,32 +117,26 @@ _Content = (TextPart, RefusalPart, ImagePart, AudioPart, FilePart)
 def body(response: Response) -> dict[str, Any]:
     """The interaction of a response."""
     extra, whole = response.extra, is_whole(response)
-    out = fields(extra, ("steps", "outputs"))
+    out = fields(extra)
+    for key in ("steps", "outputs"):
+        if isinstance(out.get(key), dict):
+            out[key] = []
     fill(out, id=response.id, model=response.model, created=response.created, usage=usage_of(response.usage))
-    choice = next((choice for choice in response.choices if choice.index == 0), None)
-    if choice is not None:
-        fill(out, status=choice.native_finish_reason)
-    parts = choice.parts if choice is not None else ()
+    fill(out, status=response.native_finish_reason)
+    parts = response.parts
     is_old = "outputs" in extra
     name = "outputs" if is_old else "steps"
     steps = _steps((part for part in parts if not _is_beside(part)), is_old=is_old)
-    if choice is not None:
-        _add_citations(steps, choice)
+    _add_citations(steps, response)
     made = _with_fields(steps, extra_of(extra, "steps"))
-    if made or name in extra or not whole:
-        out[name] = made or (None if whole and extra.get(name, []) is None else [])
+    if made or (not whole and name not in out):
+        out[name] = made
     if not whole and (made or response.error is None):
         out.setdefault("object", "interaction")
-    for key in [key for key in extra if key in ("steps", "outputs")]:
-        out.setdefault(key, copied(extra[key]) if not isinstance(extra[key], dict) else [])
     add_unknown(out, (part for part in parts if _is_beside(part)))
-    for key in () if whole else ("event_type", "event_id", "index"):
+    for key in ("event_type", "event_id", "index"):
         out.pop(key, None)
-    told = error_of(response)
-    if told is not None and ("error" in told or is_flat(told)):
-        out["error"] = told.get("error") or told
-    else:
-        add_error(out, response)
+    add_error(out, response)
     return out
 
 
@@ -204,10 +196,10 @@ def _add_unknown(out: list[_Step], part: UnknownPart) -> None:
         out.append((None, copied(payload)))
 
 
-def _add_citations(out: list[_Step], choice: Choice) -> None:
+def _add_citations(out: list[_Step], response: Response) -> None:
     """Citations that came for a step without any text."""
-    known = [item for part in choice.parts if isinstance(part, TextPart) for item in part.annotations]
-    others = [copied(item) for item in choice.annotations if item not in known]
+    known = [item for part in response.parts if isinstance(part, TextPart) for item in part.annotations]
+    others = [copied(item) for item in response.annotations if item not in known]
     if others:
         content = {"type": "text", "text": "", "annotations": others}
         out.append((None, {"type": "model_output", "content": [content]}))
@@ -258,9 +250,7 @@ def _thought(part: ReasoningPart) -> dict[str, Any]:
     kept = part.extra.get("summary")
     out = {**fields(part.extra), "type": "thought"}
     if part.text or isinstance(kept, list):
-        out["summary"] = [_paragraph(part)]
-        if kept == []:
-            out["summary"] = [] if not part.text else out["summary"]
+        out["summary"] = [_paragraph(part)] if part.text or kept else []
     fill(out, signature=part.signature)
     return out
 

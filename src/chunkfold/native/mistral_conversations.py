@@ -97,10 +97,7 @@ _PLACES = ("output_index", "content_index")
 def body(response: Response) -> dict[str, Any]:
     """The `conversation.response` that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and not extra and response.id is None:
-        return error
-    out = fields(extra, ("outputs",))
+    out = fields(extra)
     if not is_whole(response) and response.ended == "clean":
         out["object"] = "conversation.response"
     fill(out, conversation_id=response.id, created_at=response.created, usage=usage_of(response.usage))
@@ -110,8 +107,7 @@ def body(response: Response) -> dict[str, Any]:
     ]
     if outputs or (not is_whole(response) and (extra or response.id is not None)):
         out["outputs"] = outputs
-    elif "outputs" in extra:
-        out["outputs"] = copied(extra["outputs"])
+    error = error_of(response)
     if error is not None and "error" not in out:
         out["error"] = {key: value for key, value in error.items() if key not in ("created_at", "object")}
         if error.get("type") == "conversation.response.error":

@@ -7,11 +7,10 @@ has the counts, the times and `done`, and so has the body.
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
 from chunkfold.dialects._flat_calls import ARGUMENTS
+from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -22,12 +21,12 @@ from chunkfold.native._build import (
     add_unknown,
     arguments_of,
     copied,
-    error_of,
     extra_of,
     fields,
     fill,
     is_whole,
     item_of,
+    parsed,
     usage_of,
     with_object,
 )
@@ -71,9 +70,6 @@ RULES: Mapping[str, Rule] = {
 def body(response: Response) -> dict[str, Any]:
     """The chat or generate response that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and response.model is None and not extra:
-        return error
     out = fields(extra, ("message",))
     fill(out, model=response.model, done_reason=response.native_finish_reason)
     if out.get("created_at") is None:
@@ -83,7 +79,7 @@ def body(response: Response) -> dict[str, Any]:
     message = fields(extra_of(extra, "message"))
     is_chat = "message" in extra or any(map(_is_of_chat, response.parts))
     if is_chat and not is_whole(response):
-        message["role"] = message.get("role") or response.message.role
+        message["role"] = response.message.role
     _add_parts(message, out, response.parts, is_chat=is_chat)
     if is_chat:
         out["message"] = message or copied(extra.get("message", {}))
@@ -107,8 +103,6 @@ def _add_parts(message: dict[str, Any], out: dict[str, Any], parts: Iterable[Par
         if isinstance(part, UnknownPart):
             if part.name in _LISTS:
                 lists.setdefault(f"message.{part.name}" if is_chat else part.name, []).append(copied(part.payload))
-            elif part.name == "message" and not is_chat:
-                out["message"] = copied(part.payload)
         elif isinstance(part, TextPart):
             texts.setdefault(part.extra.get("$field") or "message.content", []).append(part.text)
         elif isinstance(part, ReasoningPart):
@@ -116,8 +110,7 @@ def _add_parts(message: dict[str, Any], out: dict[str, Any], parts: Iterable[Par
         elif isinstance(part, ToolCall):
             lists.setdefault(part.extra.get("$field") or "message.tool_calls", []).append(_call(part))
         elif isinstance(part, ImagePart) and part.data is not None:
-            picture = base64.b64encode(part.data).decode()
-            lists.setdefault(part.extra.get("$field") or "message.images", []).append(picture)
+            lists.setdefault(part.extra.get("$field") or "message.images", []).append(base64_text(part.data))
     for path, pieces in texts.items():
         _put(message, out, path, "".join(pieces))
     for path, items in lists.items():
@@ -131,17 +124,15 @@ def _put(message: dict[str, Any], out: dict[str, Any], path: str, value: Any) ->
 
 def _call(call: ToolCall) -> dict[str, Any]:
     absent = call.extra.get("$absent", ())
-    kept = call.extra.get("function")
+    kept = call.extra.get("function", {})
     out = fields(call.extra, ("function",))
     fill(out, id=call.id)
     if "function" in absent:
         return out
-    if kept is not None and not isinstance(kept, dict):
+    if not isinstance(kept, dict):
         out["function"] = copied(kept)
-    elif "function" in call.extra and kept is None:
-        out["function"] = None
     else:
-        function = fields(kept or {})
+        function = fields(kept)
         fill(function, index=call.index, name=call.name)
         if "arguments" not in absent:
             _add_arguments(function, call)
@@ -154,15 +145,7 @@ def _add_arguments(function: dict[str, Any], call: ToolCall) -> None:
     if call.extra.get("$form") == "string":
         function[key] = call.raw_arguments
     elif call.raw_arguments or key not in function:
-        function[key] = _parsed(call.raw_arguments)
-
-
-def _parsed(text: str) -> Any:
-    """The arguments as an object; text that is no JSON as it is."""
-    try:
-        return _json.parse_arguments(text, None) if text.strip() else {}
-    except ValueError:
-        return text
+        function[key] = parsed(call)
 
 
 def request(message: Message) -> dict[str, Any]:
@@ -181,6 +164,6 @@ def request(message: Message) -> dict[str, Any]:
             fill(call, id=part.id)
             out.setdefault("tool_calls", []).append(call)
         elif isinstance(part, ImagePart) and part.data is not None:
-            out.setdefault("images", []).append(base64.b64encode(part.data).decode())
+            out.setdefault("images", []).append(base64_text(part.data))
     out.update((key, "".join(pieces)) for key, pieces in texts.items())
     return out

@@ -7,10 +7,10 @@ are put in order by their `index`, which a whole body has at few vendors and a s
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._flat_calls import ARGUMENTS
+from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,
     EXTEND,
@@ -23,6 +23,7 @@ from chunkfold.native._build import (
     arguments_of,
     choices_of,
     copied,
+    data_url,
     error_of,
     extra_of,
     fields,
@@ -333,9 +334,7 @@ def _detail(part: ReasoningPart) -> dict[str, Any]:
 
 def _image(part: ImagePart) -> dict[str, Any]:
     out = fields(part.extra)
-    url = part.url
-    if url is None and part.data is not None:
-        url = f"data:{part.media_type or ''};base64,{base64.b64encode(part.data).decode()}"
+    url = data_url(part)
     if url is not None:
         out["image_url"] = url if part.extra.get("$field") else {**extra_of(part.extra, "image_url"), "url": url}
     return out
@@ -345,7 +344,7 @@ def _audio(part: AudioPart) -> dict[str, Any]:
     out = fields(part.extra)
     fill(out, id=part.id, transcript=part.transcript)
     if part.data is not None:
-        out["data"] = base64.b64encode(part.data).decode()
+        out["data"] = base64_text(part.data)
     return out
 
 

@@ -97,9 +97,8 @@ def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
     out.setdefault("finish_reason", None)
     fill(out, finish_reason=choice.native_finish_reason)
     for part in choice.parts:
-        if isinstance(part, ReasoningPart) and part.text:
-            name = part.extra.get("$field")
-            name = name if name in ("reasoning", "reasoning_content") else "reasoning"
+        if isinstance(part, ReasoningPart):
+            name = part.extra.get("$field") or "reasoning"
             before = out.get(name)
             out[name] = (before if isinstance(before, str) else "") + part.text
     if choice.logprobs or "logprobs" in extra:

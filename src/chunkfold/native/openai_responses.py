@@ -9,11 +9,11 @@ at: it may have fewer items, or none, or never come.
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 from chunkfold._extras import key_of, numbered
+from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OWN, RESULTS, TYPES
 from chunkfold.native._build import (
     APPEND,
@@ -141,14 +141,6 @@ EVENTS: Mapping[str, Mapping[str, Rule]] = {
     },
 }
 
-# The fields of an event that say where in the lists of the body its own fields belong.
-NUMBERED: Mapping[str, tuple[str, ...]] = {
-    "item": ("output_index",),
-    "part": ("output_index", "content_index", "summary_index"),
-}
-
-# What a response has whose closing event never came.
-DEFAULTS: Mapping[str, Any] = {"object": "response"}
 _CLOSED = ("action", "actions", "operation")
 _STATUS = ("completed", "incomplete", "failed", "cancelled", "canceled")
 
@@ -156,15 +148,12 @@ _STATUS = ("completed", "incomplete", "failed", "cancelled", "canceled")
 class _Item:
     """An output item in the making."""
 
-    __slots__ = ("index", "kind", "lists", "out", "parts")
+    __slots__ = ("index", "kind", "parts")
 
     def __init__(self, kind: str, index: int | None) -> None:
         self.kind = kind
         self.index = index
-        self.out: dict[str, Any] = {}
         self.parts: list[Part] = []
-        # The parts of its lists, as they are in the body.
-        self.lists: dict[str, list[Any]] = {}
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -178,10 +167,7 @@ def body(response: Response) -> dict[str, Any]:
             error = {**error, **kept}
         out["error"] = error
     parts = response.parts
-    if told is not None and not parts and response.id is None and "output" not in extra and "status" not in extra:
-        return told
     if not is_whole(response):
-        out = {**DEFAULTS, **out}
         _add_status(out, response.native_finish_reason)
     fill(out, id=response.id, model=response.model, created_at=response.created, usage=usage_of(response.usage))
     out.setdefault("object", "response")
@@ -264,7 +250,7 @@ def _open_item(items: list[_Item], part: Part, kind: str, index: int | None) -> 
     """The item that a part goes on, if it does: of the same place and, where both have one, of the same id."""
     for item in reversed(items) if kind else ():
         if item.kind == kind and (item.index == index or index is None):
-            id_ = part.id if isinstance(part, TextPart) else item_of(part).get("id")
+            id_ = _id_of(part)
             known = next((_id_of(other) for other in item.parts if _id_of(other)), None)
             if id_ is None or known is None or id_ == known:
                 return item if index is not None or item is items[-1] else None
@@ -296,10 +282,8 @@ def _build(item: _Item, kept: dict[str, Any]) -> dict[str, Any]:
         return _single(item.parts[0])
     extra = kept.get(key_of(item.index)) if item.index is not None else None
     extra = extra if isinstance(extra, dict) else {}
-    out: dict[str, Any] = {"type": item.kind, **fields(extra, ("content", "summary"))}
-    for name in ("content", "summary"):
-        if name in extra and not isinstance(extra[name], dict):
-            out[name] = copied(extra[name])
+    listed_here = [name for name in ("content", "summary") if isinstance(extra.get(name), dict)]
+    out: dict[str, Any] = {"type": item.kind, **fields(extra, listed_here)}
     for part in item.parts:
         if isinstance(part, (TextPart, ReasoningPart)):
             out |= fields(part.extra, ("output_index",))
@@ -329,7 +313,7 @@ def _lists(item: _Item, extra: dict[str, Any]) -> dict[str, list[Any]]:
         if isinstance(built, dict) and isinstance(further, dict) and not isinstance(part, UnknownPart):
             named = {"type": further["type"]} if further.get("type") in ("text", "output_text") else {}
             built = {**fields(further), **built, **named}
-            if ("annotations" in further and not built.get("annotations")) or further.get("annotations"):
+            if further.get("annotations"):
                 built["annotations"] = copied(further["annotations"])
         listed.append(built)
     for name in ("content", "summary"):
@@ -356,7 +340,7 @@ def _part(part: Part) -> tuple[str, Any]:
     if isinstance(part, RefusalPart):
         return "content", {"type": "refusal", "refusal": part.text}
     if isinstance(part, AudioPart):
-        data = base64.b64encode(part.data or b"").decode()
+        data = base64_text(part.data or b"")
         return "content", {"type": "output_audio", "data": data, "transcript": part.transcript or ""}
     if isinstance(part, UnknownPart):
         return part.name.partition(".")[0], copied(part.payload)

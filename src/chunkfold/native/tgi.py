@@ -47,13 +47,13 @@ def body(response: Response) -> dict[str, Any]:
     extra = response.extra
     whole = is_whole(response)
     error = error_of(response)
-    out = fields(extra, ("details",))
+    out = fields(extra)
     text = "".join([part.text for part in response.parts if isinstance(part, TextPart)])
-    if text or (not whole and (error is None or response.logprobs)):
+    if text or (not whole and error is None):
         out["generated_text"] = text
     details = _details(response, whole=whole)
-    if details or "details" in extra:
-        out["details"] = details or copied(extra["details"])
+    if details:
+        out["details"] = details
     if error is not None:
         out |= {key: error[key] for key in ("error", "error_type") if key in error} or {"error": error}
     add_unknown(out, response.parts)

@@ -7,10 +7,8 @@ reason, an error and what else is about the run: they stand beside its parts und
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
 from chunkfold.dialects._words import is_empty
 from chunkfold.native._build import (
     APPEND,
@@ -19,12 +17,14 @@ from chunkfold.native._build import (
     TRANSPORT,
     Rule,
     copied,
+    data_url,
     error_of,
     extra_of,
     fields,
     fill,
     is_flat,
     is_whole,
+    parsed,
 )
 from chunkfold.parts import (
     AudioPart,
@@ -85,13 +85,11 @@ EVENTS: Mapping[str, Mapping[str, Rule]] = {
 def body(response: Response) -> dict[str, Any]:
     """The UI message that says the same."""
     extra = response.extra
-    error = error_of(response)
-    if error is not None and not response.parts and not extra and response.id is None and "errorText" not in error:
-        return error
     out = fields(extra, ("steps", "sources"))
     fill(out, id=response.id, finishReason=response.native_finish_reason)
     out["role"] = response.message.role
     out["parts"] = _parts(response)
+    error = error_of(response)
     if error is not None:
         told = {key: value for key, value in error.items() if key != "type"}
         if told and is_flat(told) and "errorText" not in told:
@@ -161,8 +159,8 @@ def _results(parts: tuple[Part, ...]) -> dict[int, ToolResult]:
 
 def _text(part: TextPart | ReasoningPart, *, whole: bool, state: str) -> dict[str, Any]:
     out = {"type": part.kind, **fields(part.extra)}
-    if part.text or "text" not in part.extra.get("$absent", ()):
-        out["text"] = part.text if part.text or "text" not in out else out["text"]
+    if part.text or ("text" not in out and "text" not in part.extra.get("$absent", ())):
+        out["text"] = part.text
     if not whole:
         out.setdefault("state", state)
     elif isinstance(part, TextPart):
@@ -185,7 +183,7 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
     if call.server_side:
         out["providerExecuted"] = True
     if call.raw_arguments:
-        out[extra.get("$field", "input")] = call.raw_arguments if extra.get("$form") == "string" else _parsed(call)
+        out[extra.get("$field", "input")] = call.raw_arguments if extra.get("$form") == "string" else parsed(call)
     elif result is not None and not is_form:
         out["input"] = {}
     if not is_form:
@@ -196,14 +194,6 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
             outcome.pop("state", None)
         out |= outcome
     return out
-
-
-def _parsed(call: ToolCall) -> Any:
-    """The input as an object; its text where it is none, since half an input must not look like one."""
-    try:
-        return _json.parse_arguments(call.raw_arguments, None)
-    except ValueError:
-        return call.raw_arguments
 
 
 def _state(call: ToolCall) -> str:
@@ -242,9 +232,7 @@ def _file(part: ImagePart | AudioPart | FilePart) -> dict[str, Any]:
     out = {"type": "file", **fields(part.extra, ("media_type",))}
     if "media_type" in part.extra:
         out["mediaType"] = copied(part.extra["media_type"])
-    fill(out, mediaType=part.media_type, url=part.url)
-    if part.url is None and part.data is not None:
-        out["url"] = f"data:{part.media_type or ''};base64,{base64.b64encode(part.data).decode()}"
+    fill(out, mediaType=part.media_type, url=data_url(part))
     return out
 
 

@@ -20,7 +20,6 @@ from chunkfold.native._build import (
     add_error,
     add_unknown,
     choices_of,
-    copied,
     error_of,
     extra_of,
     fields,
@@ -81,7 +80,7 @@ def _with_errors(response: Response) -> Response:
 
 def _generation(response: Response) -> dict[str, Any]:
     extra = response.extra
-    out = fields(extra, ("results",))
+    out = fields(extra)
     kept = extra_of(extra, "results")
     usage = usage_of(response.usage) or {}
     if any(key in item for item in kept.values() if isinstance(item, dict) for key in _COUNTS if item.get(key)):
@@ -90,7 +89,8 @@ def _generation(response: Response) -> dict[str, Any]:
         _result(choice, extra_of(kept, choice.index), {} if choice.index else usage)
         for choice in choices_of(response, kept, _is_text)
     ]
-    out["results"] = results or copied(extra["results"])
+    if results:
+        out["results"] = results
     add_error(out, _with_errors(response))
     add_unknown(out, response.parts)
     return out
