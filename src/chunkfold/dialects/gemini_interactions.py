@@ -90,7 +90,7 @@ class GeminiInteractions(Dialect):
         kind = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            if type(payload.get("index")) in (int, str):
+            if type(payload.get("index")) in (int, str) and payload["index"] != "":
                 self._last = payload["index"]
             self._is_streamed = True
             handler(self, payload, frame)
@@ -150,8 +150,7 @@ class GeminiInteractions(Dialect):
         """The facts, and the steps if no event has brought any."""
         w = self.w
         if not isinstance(interaction, dict):
-            if interaction is not None:
-                w.unknown("interaction", interaction)
+            w.unknown("interaction", interaction)
             return
         w.message(id=interaction.get("id"), model=interaction.get("model"), created=interaction.get("created"))
         key = "steps" if "steps" in interaction else "outputs"

@@ -176,7 +176,7 @@ class MistralConversations(Dialect):
         w = self.w
         number, name = payload.get("output_index"), payload.get("id")
         number = number if type(number) is int else None
-        key = (kind, number, name if isinstance(name, str) else None)
+        key = (kind, number, name if isinstance(name, str) and name else None)
         place = self._entries.get(key)
         if place is None:
             place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number

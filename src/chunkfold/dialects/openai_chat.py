@@ -197,7 +197,7 @@ class OpenAIChat(Dialect):
         for place, choice in enumerate(choices):
             if isinstance(choice, dict):
                 self._choice(choice, place, frame)
-            elif choice is not None:
+            else:
                 self.w.unknown("choice", choice)
 
     def _keep_beside(self, payload: dict[str, Any]) -> None:
