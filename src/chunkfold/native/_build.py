@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._extras import index_of, key_of
+from chunkfold._value import copied
 from chunkfold.dialects._words import is_empty
 from chunkfold.parts import ToolCall, UnknownPart
 from chunkfold.response import Choice
@@ -78,15 +79,6 @@ def rule_for(rules: Mapping[str, Rule], path: str) -> tuple[Rule, str]:
         head, rest = (head[:cut], head[cut:] + rest) if cut > 0 else ("", rest)
     rule = rules.get("*", LAST)
     return rule, f"{rule.at}.{path}" if rule.at else path
-
-
-def copied(value: Any) -> Any:
-    """A copy that can be changed without changing the response."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [copied(item) for item in value]
-    return value
 
 
 def is_whole(response: Response) -> bool:
