@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold._frames import NOTHING, Frames, unwrapped
 from chunkfold._payloads import HEAD_BYTES, Payloads
 from chunkfold._unfinished import Unfinished
@@ -376,6 +377,9 @@ class Decoder:
             return
         if not self._is_piecewise:
             self._set_mode("payloads")
+        depth = self._limits.json_depth
+        if depth is not None and _json.is_deeper_value(payload, depth):
+            raise LimitExceeded("json_depth", depth + 1, depth)
         self._writer.careful = True
         self._hand_on(dict(payload), Frame(b""))
         self._writer.frame += 1
