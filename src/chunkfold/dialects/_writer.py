@@ -293,7 +293,9 @@ class Writer:
         slot = state.current
         if slot is None or slot.kind != kind or not slot.open:
             slot = self.start(choice, kind, **start)
-            slot.goes_on = True
+            slot.goes_on, slot.beside = True, start.get("extra")
+        elif start.get("extra"):
+            self.update(slot, extra=slot.news(start["extra"]))
         self.write(slot, text)
         return slot
 
@@ -305,9 +307,7 @@ class Writer:
         return state.last_of(kind)
 
     def restate(self, choice: int, kind: Kind, text: Any, **start: Any) -> None:
-        """
-        The whole text of *kind* has been stated: it stands instead of what was gathered, and fills what was not.
-        """
+        """The whole text of *kind* has been stated: it stands instead of what was gathered, and fills what was not."""
         if isinstance(text, str) and text:
             _whole_texts.restate(self, choice, self.table.choice(choice), kind, text, **start)
 

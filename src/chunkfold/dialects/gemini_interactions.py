@@ -233,10 +233,6 @@ class GeminiInteractions(Dialect):
             if nth and self._is_whole:
                 self._stop(index)
             self._thought_summary(index, {"content": item}, frame)
-            inner = {key: value for key, value in item.items() if key != "text" or not value}
-            paragraph = w.slot(0, index)
-            if paragraph is not None and isinstance(item.get("text"), str) and inner != {"type": "text"}:
-                w.update(paragraph, extra={"summary": [inner]})
 
     def _call(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """A function of the client's, or any of the server's tools."""
@@ -324,9 +320,12 @@ class GeminiInteractions(Dialect):
 
     def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         content = delta.get("content")
-        text = content.get("text") if isinstance(content, dict) else None
-        if isinstance(text, str):
-            self.w.delta(self._content(index, "reasoning", {"summary": True}), text)
+        if isinstance(content, dict) and isinstance(content.get("text"), str):
+            slot = self._content(index, "reasoning", {"summary": True})
+            self.w.delta(slot, content["text"])
+            inner = {key: value for key, value in content.items() if key != "text" or not value}
+            if inner != {"type": "text"}:
+                self.w.update(slot, extra=slot.news({"summary": [inner]}))
         elif content:
             self.w.unknown("thought_summary", content)
 

@@ -281,6 +281,8 @@ class MistralConversations(Dialect):
                 lists.append((form, texts))
             if not has_text or self._is_whole:
                 form.append({**rest, "text": ""} if rest is not None else "")
+            elif rest:
+                form[:] = [{**item, **rest} if item and _stands_for_text(item) else item for item in form]
             text = piece["text"] if isinstance(piece, dict) else piece
             texts.append(text if isinstance(text, str) else "")
         return [(form, "".join(texts)) for form, texts in lists]
