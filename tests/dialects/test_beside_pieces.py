@@ -76,6 +76,33 @@ def test_what_a_piece_says_beside_its_text_is_carried(way, at):
     assert "at last" in str(response.to_native())
 
 
+def test_what_is_beside_a_piece_of_arguments_is_carried():
+    start = {"event_type": "step.start", "index": 0, "step": {"type": "function_call", "id": "c", "name": "f"}}
+    pieces = [{"type": "arguments_delta", "arguments": text} for text in ("{", "}")]
+    pieces[1]["closed"] = "at last"
+    deltas = [{"event_type": "step.delta", "index": 0, "delta": piece} for piece in pieces]
+    frames = [sse(payload) for payload in (start, *deltas)]
+    (call,) = assert_laws(b"".join(frames), frames, "gemini-interactions").tool_calls
+    assert (call.raw_arguments, call.extra["closed"]) == ("{}", "at last")
+
+
+def test_what_a_message_says_beside_what_it_tells_again_is_carried():
+    """Perplexity's chunks have the message so far next to the delta."""
+    call = {"index": 0, "id": "i", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    again = {**call, "caller": {"type": "direct"}, "function": {**call["function"], "title": "F"}}
+    pieces = [chat(content="a"), chat(content="b", tool_calls=[call])]
+    pieces[0]["choices"][0]["message"] = {"role": "assistant", "content": "a", "mood": "calm"}
+    whole = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": {"content": "ab", "tool_calls": [again]}}],
+    }
+    frames = [sse(payload) for payload in (*pieces, whole)]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    (told,) = response.tool_calls
+    assert (response.text, told.extra["caller"], told.extra["function"]) == ("ab", again["caller"], {"title": "F"})
+    assert response.extra["choices"]["0"]["message"]["mood"] == "calm"
+
+
 def test_what_all_pieces_say_is_told_once():
     pieces = [of_chat({"type": "text", "text": text, "lang": "en"}) for text in "abc"]
     events = list(chunkfold.stream(pieces))

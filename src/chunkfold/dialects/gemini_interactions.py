@@ -42,6 +42,7 @@ _TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", 
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
 _OUTPUT = frozenset({"content"})
+_SUMMARY = frozenset({"type", "content"})
 _TEXT = frozenset({"type", "text", "annotations"})
 _THOUGHT = frozenset({"type", "signature", "summary"})
 _CALL = frozenset({"type", "id", "name", "arguments"})
@@ -323,6 +324,7 @@ class GeminiInteractions(Dialect):
         if isinstance(content, dict) and isinstance(content.get("text"), str):
             slot = self._content(index, "reasoning", {"summary": True})
             self.w.delta(slot, content["text"])
+            self.w.update(slot, extra=slot.news(_rest(delta, _SUMMARY)))
             inner = {key: value for key, value in content.items() if key != "text" or not value}
             if inner != {"type": "text"}:
                 self.w.update(slot, extra=slot.news({"summary": [inner]}))
@@ -343,6 +345,7 @@ class GeminiInteractions(Dialect):
         if slot is None:
             slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, json_text(text or None, frame.data, *path, "arguments"))
+        w.update(slot, extra=slot.news(_rest(delta, _CALL)))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""

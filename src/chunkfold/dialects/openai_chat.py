@@ -261,6 +261,8 @@ class OpenAIChat(Dialect):
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
+            if isinstance(message, dict):
+                w.extras(message, _MESSAGE, "choices", index, "message")
         elif isinstance(message, dict) and not isinstance(message.get("content"), bool):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
