@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import datetime as dt
 import gzip
 import json
 import lzma
@@ -10,6 +11,7 @@ import random
 import re
 import time
 import tracemalloc
+import types
 
 import pytest
 
@@ -414,6 +416,8 @@ def test_fields_as_deep_as_the_limit_allows_are_kept_and_written():
     assert response.text == "a"
     assert response.to_json().count('"d":') == 508 + 510 + 511
     assert chunkfold.Response.from_json(response.to_json()) == response
+    assert chunkfold.Response.from_dict(response.to_dict()) == response
+    assert response.to_native()["odd" if "odd" in response.to_native() else "choices"]
     events = decode(frames, "openai-chat")
     assert rebuild([chunkfold.events.event_from_json(event.to_json()) for event in events]) == response
     with pytest.raises(LimitExceeded):
@@ -731,6 +735,25 @@ def test_an_iterator_hands_out_the_events_before_it_raises(limit, limits, frames
     with pytest.raises(LimitExceeded) as caught:
         chunkfold.fold(b"".join(frames), limits=limits)
     assert caught.value.response.text == "a"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [1, b"x", types.MappingProxyType({}), (1,), dt.date(2026, 1, 1)],
+    ids=["json", "bytes", "mapping", "tuple", "date"],
+)
+def test_a_payload_that_was_read_already_may_nest_as_deep_as_bytes(odd):
+    """It passed at any depth, and the response of it could be neither pickled nor turned into a body."""
+    deep = {"object": "chat.completion.chunk", "choices": [], "odd": odd, "x": json.loads("[" * 11 + "]" * 11)}
+    for limits, payload in ((Limits(json_depth=11), deep), (None, {**deep, "x": nested(600)})):
+        payloads = [{"choices": [{"delta": {"content": "a"}}], "object": "chat.completion.chunk"}, payload]
+        for source in (payloads, [types.MappingProxyType(payload) for payload in payloads]):
+            with pytest.raises(LimitExceeded) as caught:
+                chunkfold.fold(source, limits=limits)
+            allowed = (limits or Limits()).json_depth
+            assert str(caught.value) == f"json_depth: {allowed + 1} is more than the {allowed} allowed"
+            assert (caught.value.response.text, caught.value.response.error.type) == ("a", "limit_exceeded")
+        assert chunkfold.fold(payloads, limits=Limits(json_depth=(limits or Limits()).json_depth + 100)).text == "a"
 
 
 @breaches

@@ -182,3 +182,54 @@ def test_a_block_without_a_type_is_what_its_field_says():
             )
         )
         assert [part.kind for part in chunkfold.fold(body, "anthropic-messages").parts] == ["reasoning"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "payload"),
+    [
+        ("anthropic-messages", {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": {}}}),
+        ("cohere-v2", {"type": "message-start", "id": "c", "delta": {"message": {"content": {}, "tool_calls": {}}}}),
+        ("openai-responses", {"type": "response.created", "response": {"id": "r", "object": "response", "output": {}}}),
+        ("openai-chat", {"object": "chat.completion.chunk", "choices": [[]]}),
+        ("openai-chat", {"object": "chat.completion.chunk", "choices": [{"delta": {"tool_calls": [[]]}}]}),
+        ("gemini", {"candidates": [[]]}),
+        ("gemini", {"candidates": "", "modelVersion": "g"}),
+        ("bedrock-converse", {"contentBlockDelta": {"contentBlockIndex": 0, "delta": []}}),
+        ("bedrock-converse", {"contentBlockStart": {"contentBlockIndex": 0, "start": ""}}),
+        ("gemini-interactions", {"event_type": "interaction.created", "interaction": []}),
+        ("mistral-conversations", {"type": "message.output.delta", "id": "m", "content": {}}),
+        ("ollama", {"model": "m", "message": {"role": "assistant", "tool_calls": {}}, "done": False}),
+        ("ollama", {"model": "m", "message": {"role": "assistant", "tool_calls": [[]]}, "done": False}),
+    ],
+)
+def test_an_empty_list_and_an_empty_object_may_stand_for_each_other(dialect, payload):
+    """A gateway in PHP writes `{}` as `[]`, one in Lua `[]` as `{}`. Cohere's start opened a call that nobody made."""
+    assert chunkfold.fold([payload], dialect).parts == ()
+
+
+def test_no_arguments_are_no_arguments_in_whatever_form():
+    gemini = [{"candidates": [{"content": {"parts": [{"functionCall": {"name": "now", "args": []}}]}}]}]
+    ollama = [{"model": "m", "message": {"tool_calls": [{"function": {"name": "now", "arguments": []}}]}, "done": True}]
+    vercel = [{"type": "tool-input-available", "toolCallId": "i", "toolName": "now", "input": []}]
+    for dialect, payloads in (("gemini", gemini), ("ollama", ollama), ("vercel-ui", vercel)):
+        (call,) = chunkfold.fold(payloads, dialect).tool_calls
+        assert (call.name, call.raw_arguments, call.status, call.arguments) == ("now", "", "empty", {})
+
+
+def test_no_input_erases_none():
+    start = {"type": "tool-input-start", "toolCallId": "i", "toolName": "f"}
+    piece = {"type": "tool-input-delta", "toolCallId": "i", "inputTextDelta": '{"a":1}'}
+    for blank in BLANK:
+        end = {"type": "tool-input-available", "toolCallId": "i", "toolName": "f", "input": blank}
+        (call,) = chunkfold.fold([start, piece, end], "vercel-ui").tool_calls
+        assert (call.raw_arguments, call.status) == ('{"a":1}', "complete")
+
+
+@pytest.mark.parametrize("blank", [*BLANK, {}])
+def test_a_blank_id_or_number_of_a_later_piece_is_none(blank):
+    first = {"type": "message.output.delta", "id": "m", "output_index": 0, "content_index": 0, "content": "a"}
+    response = chunkfold.fold([first, {**first, "id": blank, "content": "b"}], "mistral-conversations")
+    assert [part.text for part in response.parts] == ["ab"]
+    first = {"event_type": "step.delta", "index": 1, "delta": {"type": "text", "text": "a"}}
+    second = {**first, "index": blank, "delta": {"type": "text", "text": "b"}}
+    assert [part.text for part in chunkfold.fold([first, second], "gemini-interactions").parts] == ["ab"]

@@ -224,8 +224,15 @@ def test_what_nobody_knows_inside_of_a_payload_stops_nothing():
     for own in (object(), [object()], types.SimpleNamespace(connection=object())):
         assert chunkfold.fold([{**payload, "own": own}]).text == "a"
         assert chunkfold.fold([types.SimpleNamespace(**payload, own=own)]).text == "a"
-    payload["own"] = payload
-    assert chunkfold.fold([payload]).text == "a"
+
+
+def test_a_payload_that_holds_itself_is_deeper_than_any_limit():
+    payload = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "a"}}]}
+    payload["own"] = [payload, payload]
+    with pytest.raises(chunkfold.errors.LimitExceeded) as raised:
+        chunkfold.fold([payload])
+    assert raised.value.limit == "json_depth"
+    assert chunkfold.fold([payload], limits=chunkfold.Limits(json_depth=None)).text == "a"
 
 
 class Whole(pydantic.BaseModel):

@@ -170,6 +170,31 @@ def test_the_written_form_is_plain_json_and_leaves_defaults_out(value):
     assert type(value).from_json(value.to_json().encode()) == value
 
 
+@every_value
+def test_what_is_written_can_be_changed_without_changing_the_value(value):
+    """A usage without the costs, for a log, took them out of the response."""
+
+    def change(item):
+        for inner in item.values() if isinstance(item, dict) else item if isinstance(item, list) else ():
+            change(inner)
+        if isinstance(item, dict | list):
+            item.clear()
+
+    before = value.to_json()
+    change(value.to_dict())
+    assert value.to_json() == before
+
+
+def test_the_record_can_be_changed_without_changing_the_response():
+    before = RESPONSE.to_json()
+    record = RESPONSE.record()
+    record["usage"]["raw"].clear()
+    for part in record["parts"]:
+        part.get("extra", {}).clear()
+        part.get("annotations", []).clear()
+    assert RESPONSE.to_json() == before
+
+
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.kind)
 def test_the_written_form_of_a_part_names_its_kind(part):
     assert part.to_dict()["kind"] == part.kind

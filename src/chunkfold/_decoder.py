@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold._frames import NOTHING, Frames, unwrapped
 from chunkfold._objects import json_payload
 from chunkfold._payloads import HEAD_BYTES, Payloads
@@ -378,6 +379,9 @@ class Decoder:
             return
         if self._mode != "payloads" and not self._is_piecewise:
             self._set_mode("payloads")
+        depth = self._limits.json_depth
+        if depth is not None and _json.is_deeper_value(payload, depth):
+            raise LimitExceeded("json_depth", depth + 1, depth)
         self._writer.careful = True
         self._hand_on(json_payload(payload), _NO_FRAME)
         self._writer.frame += 1

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper", "is_object",
-    "parse_arguments", "raw_at", "raw_items_at", "verbatim",
+    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper",
+    "is_deeper_value", "is_object", "parse_arguments", "raw_at", "raw_items_at", "verbatim",
 ]  # fmt: skip
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
@@ -61,6 +61,26 @@ def is_deeper(data: bytes | bytearray, than: int) -> bool:
             return True
         depth += 2 * opening - len(brackets)
     return False
+
+
+def is_deeper_value(value: Any, than: int) -> bool:
+    """The same of what was read already. As text it is measured fastest; what is no JSON is walked through."""
+    try:
+        text = _encode(value)
+    except _NOT_ENCODED:
+        return _is_deeper_walked(value, than)
+    return len(text) > 2 * than and is_deeper(text, than)
+
+
+def _is_deeper_walked(value: Any, than: int) -> bool:
+    level = [value]
+    for _ in range(than + 1):
+        held = [item for item in level if isinstance(item, (Mapping, list, tuple))]
+        if not held:
+            return False
+        inner = [one for item in held for one in (item.values() if isinstance(item, Mapping) else item)]
+        level = list({id(one): one for one in inner}.values())  # what stands in several places is as deep in one
+    return True
 
 
 def _rise(brackets: bytes) -> int:

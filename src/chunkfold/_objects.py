@@ -153,10 +153,17 @@ def _plain(value: Any) -> Any:
         import binascii
 
         return binascii.b2a_base64(value, newline=False).decode()  # as it was on the wire
+    # Loops, since a comprehension takes a second frame of the stack, which Python 3.11 has a thousand of.
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        fields = {}
+        for key, item in value.items():
+            fields[key] = _plain(item)
+        return fields
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        items = []
+        for item in value:
+            items.append(_plain(item))  # noqa: PERF401
+        return items
     return _fields(value)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from chunkfold import _json
 
-__all__ = ["Value", "hints_of", "listed", "read_json", "word"]
+__all__ = ["Value", "copied", "hints_of", "listed", "read_json", "word"]
 
 # Fields whose value may stand in a log line. All others are shown as a size.
 _FACTS = frozenset(
@@ -45,7 +45,14 @@ class Value(msgspec.Struct, frozen=True, gc=True):
     _nested: ClassVar[dict[str, Any]] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as plain dicts, lists, strings, numbers, booleans, `None` and (binary data) bytes."""
+        """
+        The value as plain dicts, lists, strings, numbers, booleans, `None` and (binary data) bytes. They can be changed
+        without changing the value.
+        """
+        out: dict[str, Any] = copied(self._written())
+        return out
+
+    def _written(self) -> dict[str, Any]:
         out: dict[str, Any] = {}
         if self._tag_name:
             out[self._tag_name] = getattr(self, self._tag_name)
@@ -57,7 +64,7 @@ class Value(msgspec.Struct, frozen=True, gc=True):
 
     def to_json(self) -> str:
         """One line of JSON. Binary data is base64 text."""
-        return _json.encode(self.to_dict())
+        return _json.encode(self._written())
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -176,9 +183,25 @@ def hints_of(cls: type[Value]) -> dict[str, Any]:
     return found
 
 
+def copied(value: Any) -> Any:
+    """A copy of what is in a value, which can be changed without changing it."""
+    # Loops, since a comprehension takes a second frame of the stack, which Python 3.11 has a thousand of.
+    if isinstance(value, dict):
+        fields = {}
+        for key, item in value.items():
+            fields[key] = copied(item)
+        return fields
+    if isinstance(value, (list, tuple)):
+        items = []
+        for item in value:
+            items.append(copied(item))  # noqa: PERF401
+        return items
+    return value
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Value):
-        return value.to_dict()
+        return value._written()
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value

@@ -27,7 +27,7 @@ class Limits(Value, frozen=True):
     parts: int | None = 100_000
     """Parts of the whole message."""
     json_depth: int | None = 512
-    """How deep arrays and objects may nest in a frame. Deeper argument text is `invalid` and never raises."""
+    """How deep a frame or a payload may nest. Deeper argument text is `invalid` and never raises."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -105,8 +105,8 @@ class StreamError(Value, frozen=True, eq=False):
     exception: Any = None
     """The exception of the source, where there was one. Not part of the written form nor of equality."""
 
-    def to_dict(self) -> dict[str, Any]:
-        data = super().to_dict()
+    def _written(self) -> dict[str, Any]:
+        data = super()._written()
         data.pop("exception", None)
         return data
 

@@ -7,17 +7,18 @@ from __future__ import annotations
 from typing import Any
 
 from chunkfold import _json
+from chunkfold.dialects._words import is_blank
 
 __all__ = ["ObjectScanner", "json_text", "text_within"]
 
 
 def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
     """
-    The JSON text of arguments that came as an object; text as it is; nothing for nothing.
+    The JSON text of arguments that came as an object; text as it is; nothing for nothing, as which PHP writes `[]`.
 
     Where the exact text of the payload is in *data*, that of the arguments is taken from it, at *path*.
     """
-    if value is None:
+    if is_blank(value):
         return ""
     if isinstance(value, str):
         return value

@@ -214,13 +214,21 @@ def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
 def _whole_call(
     chat: OpenAIChat, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame
 ) -> None:
-    w = chat.w
-    function = flat_function(call) or call.get(holder_of(call, call.get("type"))) or call.get("custom")
+    w, flat = chat.w, flat_function(call)
+    holder = holder_of(call, call.get("type"))
+    holder = holder if call.get(holder) else "custom"
+    function = flat or call.get(holder)
     if not isinstance(function, dict):
         w.unknown("tool_call", call)
         return
     facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
     slot = w.call_again(index, place, **facts, listed=listed)
+    known = slot.extra or {}
+    rest = _further_fields(call, function, flat, holder, arguments_key(function), is_first=False)
+    news = {key: value for key, value in rest.items() if value != known.get(key)}
+    if news:
+        slot.extra = {**known, **news}
+        w.update(slot, extra=news)
     w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
 
 

@@ -38,6 +38,7 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Fr
     extra: dict[str, Any] = {}
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
+        extra = {key: held for key, held in value.items() if key != name}
         extra["$form"], value = name, value.get(name)
     elif isinstance(value, list):
         texts = [item.get("text") if isinstance(item, dict) else item for item in value]

@@ -8,6 +8,7 @@ from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
 from chunkfold import _json
+from chunkfold.dialects._words import is_blank
 from chunkfold.errors import LimitExceeded
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Slot:
     """A part in the making: where it stands and what is known of it."""
 
     __slots__ = (
-        "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "is_cut", "is_text",
-        "kind", "name", "number", "open", "scanner", "splitter", "start_input", "target", "whole",
+        "beside", "choice", "ended", "extra", "goes_on", "half", "has_key", "has_text", "id", "index", "is_cut",
+        "is_text", "kind", "name", "number", "open", "scanner", "splitter", "start_input", "target", "whole",
     )  # fmt: skip
 
     def __init__(self, choice: int, index: int, kind: Kind) -> None:
@@ -60,11 +61,22 @@ class Slot:
         self.whole = ""
         # Its further fields as they were stated last.
         self.extra: Mapping[str, Any] | None = None
+        # What its pieces have said beside their text.
+        self.beside: Mapping[str, Any] | None = None
         self.scanner: ObjectScanner | None = None
         # Its text is split, and it has no place itself.
         self.splitter: ThinkSplitter | None = None
         # The part that split text goes to now, `None` before the first piece; of such a part, itself.
         self.target: Slot | None = None
+
+    def news(self, extra: Mapping[str, Any]) -> dict[str, Any]:
+        """What a further piece says beside its text that none before has said; how it is written is none of that."""
+        known = self.beside or {}
+        told = {key: _joined(known.get(key), extra[key]) for key in extra if key != "type" and key[:1] != "$"}
+        found = {key: value for key, value in told.items() if not is_blank(value) and value != known.get(key)}
+        if found:
+            self.beside = {**known, **found}
+        return found
 
 
 class Choice:
@@ -196,3 +208,12 @@ def hashable(key: Any) -> Hashable:
     except TypeError:
         return _json.identity(key)
     return key  # type: ignore[no-any-return]
+
+
+def _joined(known: Any, value: Any) -> Any:
+    """*value*; of a list with one object in it what was *known* of that object too."""
+    if type(value) is list is type(known) and len(value) == len(known) == 1:
+        (before,), (now,) = known, value
+        if isinstance(before, dict) and isinstance(now, dict):
+            return [{**before, **now}]
+    return value

@@ -14,7 +14,7 @@ from chunkfold.dialects import _calls, _halves, _think, _usage, _whole_texts
 from chunkfold.dialects._arguments import ObjectScanner
 from chunkfold.dialects._native_fields import NativeFields
 from chunkfold.dialects._slots import CALLS, Slot, Table, hashable
-from chunkfold.dialects._words import finish_reason, is_real
+from chunkfold.dialects._words import finish_reason, is_blank, is_real
 from chunkfold.events import (
     Annotations,
     DataDelta,
@@ -237,11 +237,10 @@ class Writer:
 
     def extras(self, payload: Mapping[str, Any], known: frozenset[str], *path: str | int) -> None:
         """Keep every field of *payload* that is not in *known*, at *path*."""
-        if payload.keys() <= known:
-            return
-        for key, value in payload.items():
-            if key not in known:
-                self.extra((*path, key), value)
+        if not payload.keys() <= known:
+            for key, value in payload.items():
+                if key not in known:
+                    self.extra((*path, key), value)
 
     def ping(self) -> None:
         """The server is alive."""
@@ -252,18 +251,19 @@ class Writer:
         self.out.append(DiagnosticEvent(Diagnostic(kind, self.frame, choice, index, detail)))
 
     def unknown(self, name: str, payload: Any) -> None:
-        """Carry something that is not understood: an `unknown` part of choice 0."""
-        slot = self.table.new(0, "unknown")
-        slot.open, slot.ended = False, True
-        self.out.append(UnknownEvent(name, payload))
+        """Carry something that is not understood: an `unknown` part of choice 0. Nothing is none."""
+        if not is_blank(payload):
+            slot = self.table.new(0, "unknown")
+            slot.open, slot.ended = False, True
+            self.out.append(UnknownEvent(name, payload))
 
     def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
-        """The objects of a field that holds a list of them or just one, and their places. What is none is unknown."""
+        """The objects of a field that has a list of them, in Lua `{}` if empty, or one, and their places."""
         found = []
-        for place, item in enumerate(value if isinstance(value, list) else [value]):
+        for place, item in enumerate(value if isinstance(value, list) else [value] if value else ()):
             if isinstance(item, dict):
                 found.append((place, item))
-            elif item is not None and item != "":
+            else:
                 self.unknown(name, item)
         return found
 
@@ -293,7 +293,9 @@ class Writer:
         slot = state.current
         if slot is None or slot.kind != kind or not slot.open:
             slot = self.start(choice, kind, **start)
-            slot.goes_on = True
+            slot.goes_on, slot.beside = True, start.get("extra")
+        elif start.get("extra"):
+            self.update(slot, extra=slot.news(start["extra"]))
         self.write(slot, text)
         return slot
 

@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import are_objects_once, is_empty, is_real, said_in
+from chunkfold.dialects._words import are_objects_once, is_blank, is_empty, is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ def _is_whole(output: Any) -> bool:
 def _members(union: Any) -> list[tuple[str, Any]]:
     """The members of a union that say something. One is the rule; what is no object is passed on to be carried."""
     if not isinstance(union, dict):
-        return [] if union is None else [("", union)]
+        return [] if is_blank(union) else [("", union)]
     return [(member, value) for member, value in union.items() if value not in (None, "", b"", [], {})]
 
 

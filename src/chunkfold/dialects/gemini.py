@@ -140,7 +140,7 @@ class Gemini(Dialect):
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else [candidates]):
             if isinstance(candidate, dict):
                 self._candidate(place, candidate, frame, *root, "candidates", place)
-            elif candidate is not None:
+            else:
                 w.unknown("candidate", candidate)
         feedback, usage = field(payload, "promptFeedback"), field(payload, "usageMetadata")
         if feedback is not None:

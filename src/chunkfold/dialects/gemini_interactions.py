@@ -42,6 +42,7 @@ _TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", 
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
 _OUTPUT = frozenset({"content"})
+_SUMMARY = frozenset({"type", "content"})
 _TEXT = frozenset({"type", "text", "annotations"})
 _THOUGHT = frozenset({"type", "signature", "summary"})
 _CALL = frozenset({"type", "id", "name", "arguments"})
@@ -90,7 +91,7 @@ class GeminiInteractions(Dialect):
         kind: Any = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            if type(payload.get("index")) in (int, str):
+            if type(payload.get("index")) in (int, str) and payload["index"] != "":
                 self._last = payload["index"]
             self._is_streamed = True
             handler(self, payload, frame)
@@ -148,8 +149,7 @@ class GeminiInteractions(Dialect):
         w, interaction = self.w, interaction_in(payload)
         path = () if interaction is payload else ("interaction",)
         if not isinstance(interaction, dict):
-            if interaction is not None:
-                w.unknown("interaction", interaction)
+            w.unknown("interaction", interaction)
             return
         w.message(id=interaction.get("id"), model=interaction.get("model"), created=interaction.get("created"))
         key = "steps" if "steps" in interaction else "outputs"
@@ -227,10 +227,6 @@ class GeminiInteractions(Dialect):
             if nth and self._is_whole:
                 self._stop(index)
             self._thought_summary(index, {"content": item}, frame)
-            inner = {key: value for key, value in item.items() if key != "text" or not value}
-            paragraph = w.slot(0, index)
-            if paragraph is not None and isinstance(item.get("text"), str) and inner != {"type": "text"}:
-                w.update(paragraph, extra={"summary": [inner]})
 
     def _call(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> Slot:
         """A function of the client's, or any of the server's tools."""
@@ -317,9 +313,13 @@ class GeminiInteractions(Dialect):
 
     def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         content = delta.get("content")
-        text = content.get("text") if isinstance(content, dict) else None
-        if isinstance(text, str):
-            self.w.delta(self._content(index, "reasoning", {"summary": True}), text)
+        if isinstance(content, dict) and isinstance(content.get("text"), str):
+            slot = self._content(index, "reasoning", {"summary": True})
+            self.w.delta(slot, content["text"])
+            self.w.update(slot, extra=slot.news(_rest(delta, _SUMMARY)))
+            inner = {key: value for key, value in content.items() if key != "text" or not value}
+            if inner != {"type": "text"}:
+                self.w.update(slot, extra=slot.news({"summary": [inner]}))
         elif content:
             self.w.unknown("thought_summary", content)
 
@@ -331,14 +331,15 @@ class GeminiInteractions(Dialect):
         """More argument text. Where no call was started under that number it goes on the last one that is open."""
         w = self.w
         slot, text = w.slot(0, index), json_text(delta.get("arguments") or None, frame.data, *path, "arguments")
-        if not text:
-            return
         if slot is None or slot.kind not in CALLS:
+            if not text:
+                return
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
             if slot is None or not slot.open:
                 slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, text)
+        w.update(slot, extra=slot.news(_rest(delta, _CALL)))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""

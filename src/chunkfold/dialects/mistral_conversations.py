@@ -171,7 +171,7 @@ class MistralConversations(Dialect):
         w = self.w
         number, name = payload.get("output_index"), payload.get("id")
         number = number if type(number) is int else None
-        key = (kind, number, name if isinstance(name, str) else None)
+        key = (kind, number, name if isinstance(name, str) and name else None)
         place = self._entries.get(key)
         if place is None:
             place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number
@@ -273,6 +273,8 @@ class MistralConversations(Dialect):
                 lists.append((form, texts))
             if not has_text or self._is_whole:
                 form.append({**rest, "text": ""} if rest is not None else "")
+            elif rest:
+                form[:] = [{**item, **rest} if item and _stands_for_text(item) else item for item in form]
             text = piece["text"] if isinstance(piece, dict) else piece
             texts.append(text if isinstance(text, str) else "")
         return [(form, "".join(texts)) for form, texts in lists]

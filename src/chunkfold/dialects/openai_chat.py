@@ -189,7 +189,7 @@ class OpenAIChat(Dialect):
         for place, choice in enumerate(choices):
             if isinstance(choice, dict):
                 self._choice(choice, place, frame)
-            elif choice is not None:
+            else:
                 self.w.unknown("choice", choice)
 
     def _keep_beside(self, payload: dict[str, Any]) -> None:
@@ -247,6 +247,8 @@ class OpenAIChat(Dialect):
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
             self._message(index, delta, frame)
+            if isinstance(message, dict):
+                w.extras(message, _MESSAGE, "choices", index, "message")
         elif isinstance(message, dict):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)

@@ -311,7 +311,7 @@ class VercelUI(Dialect):
         slot = self._call(payload)
         given = payload.get("input")
         text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
-        is_other = given is not None and given != text and given != _parsed(text)
+        is_other = not is_blank(given) and given != text and given != _parsed(text)
         if is_other:
             text = json_text(given, frame.data, "input")
         if payload.get("providerExecuted") is True and slot.kind == "tool_call":

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from chunkfold import _json
 from chunkfold._extras import index_of, key_of
+from chunkfold._value import copied
 from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._words import is_empty
 from chunkfold.parts import ToolCall, UnknownPart
@@ -59,15 +60,6 @@ LAST: Final = Rule("last")
 APPEND: Final = Rule("append")
 EXTEND: Final = Rule("extend")
 TRANSPORT: Final = Rule("transport")
-
-
-def copied(value: Any) -> Any:
-    """A copy that can be changed without changing the response."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [copied(item) for item in value]
-    return value
 
 
 def is_whole(response: Response) -> bool:

@@ -292,7 +292,7 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
     details, blocks = [], []
     texts: dict[str, list[str]] = {}
-    forms: dict[str, Any] = {}
+    forms: dict[str, dict[str, Any]] = {}
     for part in parts:
         names = part.extra.get("$field")
         # Another provider's note is none: a name or a number of its own.
@@ -303,10 +303,11 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
                 blocks.append(_block(part))
             elif part.text:
                 texts.setdefault(name, []).append(part.text)
-                forms[name] = part.extra.get("$form")
+                forms[name] = {**forms.get(name, {}), **part.extra}
     for name, pieces in texts.items():
         text = "".join(pieces)
-        out[name] = {forms[name]: text} if forms[name] else text
+        key = forms[name].get("$form")
+        out[name] = {**fields(forms[name]), key: text} if key else text
     if details:
         out["reasoning_details"] = details
     if blocks:
