@@ -13,6 +13,7 @@ import msgspec
 
 from chunkfold import _json
 from chunkfold.parts import ToolCall
+from chunkfold.policy import ORIGINAL_ARGUMENTS
 from chunkfold.response import Diagnostic, Usage
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _with_null(call: ToolCall) -> ToolCall:
 
 def _with_arguments(call: ToolCall, text: str, **marks: Any) -> ToolCall:
     """The call with other arguments; what came is kept beside them."""
-    extra = {**call.extra, **marks, "original_arguments": call.raw_arguments}
+    extra = {**call.extra, **marks, ORIGINAL_ARGUMENTS: call.raw_arguments}
     return msgspec.structs.replace(call, raw_arguments=text, status="complete", extra=extra)
 
 
