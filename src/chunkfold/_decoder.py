@@ -36,7 +36,6 @@ __all__ = ["Decoder", "not_fed"]
 
 _LF = 0x0A
 _PIECE = "PayloadPart"
-_NO_FRAME = Frame(b"")
 
 
 class Decoder:
@@ -379,7 +378,7 @@ class Decoder:
         if self._mode != "payloads" and not self._is_piecewise:
             self._set_mode("payloads")
         self._writer.careful = True
-        self._hand_on(json_payload(payload), _NO_FRAME)
+        self._hand_on(json_payload(payload), Frame(b""))  # dialects tell payloads apart by their frames
         self._writer.frame += 1
 
     def _learn_anew(self) -> None:
