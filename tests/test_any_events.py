@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +25,10 @@ fields = st.sampled_from([
 ])  # fmt: skip
 extras = st.dictionaries(fields, values, max_size=3)
 paths = st.lists(st.sampled_from(["a", "-", "choices", 0, 1]), max_size=4).map(tuple)
-parts = st.sampled_from(
-    [TextPart("t"), ReasoningPart("r"), ToolCall(raw_arguments="{}"), ToolResult(), ImagePart(), UnknownPart()]
-)
+parts = st.sampled_from([
+    TextPart("t", "i"), ReasoningPart("r", "s"), ToolCall("i", "n", "{}"), ToolResult("i"), ImagePart(url="u"),
+    UnknownPart(),
+])  # fmt: skip
 deltas = (events.TextDelta, events.ReasoningDelta, events.RefusalDelta, events.ToolArgumentsDelta)
 any_event = st.one_of(
     st.builds(events.PartStart, choices, indexes, kinds, names, names, names, st.booleans(), extras),
@@ -77,6 +79,50 @@ def test_any_events_make_a_response(told, policy):
 
 _MEDIA = ("image", "audio", "file")
 _TAKING_BACK = (events.PartReplace, events.MessageReset, events.PartStart)
+
+
+@pytest.mark.parametrize(
+    ("before", "kind"),
+    [
+        ([events.TextDelta(0, 2, "a"), events.PartUpdate(0, 2, id="i", signature="s")], "image"),
+        ([events.PartReplace(0, 2, ToolCall("i", "n", "{}"))], "server_tool_result"),
+        ([events.PartReplace(0, 2, TextPart("t", "i"))], "unknown"),
+    ],
+)
+def test_a_start_of_another_kind_keeps_what_came_before_it(before, kind):
+    accumulator = StreamAccumulator()
+    accumulator.observe_all([*before, events.PartStart(0, 2, kind)])
+    parts = accumulator.finalize().parts
+    assert kind in [part.kind for part in parts]
+    assert "'i'" in repr([part.to_dict() for part in parts])
+
+
+def test_a_snapshot_between_arguments_and_their_start_changes_nothing():
+    made = []
+    for is_looked_at in (False, True):
+        accumulator = StreamAccumulator()
+        accumulator.observe_all([events.ToolArgumentsDelta(0, 0, "ls"), events.PartStop(0, 0)])
+        if is_looked_at:
+            accumulator.snapshot()
+        accumulator.observe(events.PartStart(0, 0, "tool_call", "c", "shell", "custom"))
+        made.append(accumulator.finalize())
+    assert made[0] == made[1]
+    assert made[0].tool_calls[0].is_usable
+
+
+def test_an_id_of_a_text_is_that_of_no_call():
+    accumulator = StreamAccumulator(chunkfold.Policy(duplicate_start="merge"))
+    accumulator.observe_all([events.TextDelta(0, 0, "a"), events.PartUpdate(0, 0, id="c")])
+    accumulator.observe_all([events.PartStart(0, 1, "tool_call", "c", "f"), events.ToolArgumentsDelta(0, 1, "{}")])
+    response = accumulator.finalize()
+    assert (response.text, response.tool_calls[0].raw_arguments) == ("a", "{}")
+
+
+def test_bytes_for_what_has_become_a_text_are_kept_beside_it():
+    accumulator = StreamAccumulator()
+    data = events.DataDelta(0, 2, b"x")
+    accumulator.observe_all([events.TextDelta(0, 2, "a"), data, events.PartReplace(0, 2, TextPart("b")), data])
+    assert sorted(part.kind for part in accumulator.finalize().parts) == ["file", "text", "text"]
 
 
 def test_bytes_for_a_text_are_kept_beside_it():

@@ -238,6 +238,14 @@ def test_payloads_mean_what_their_bytes_mean():
     assert told == read
 
 
+def test_payloads_are_told_apart_though_they_have_no_bytes():
+    """The same reasoning under two names is taken once in a payload, and again in the next."""
+    folder = Folder()
+    for said in ("a", "a", "b"):
+        folder.feed(chunk({"reasoning_content": said, "reasoning": said}))
+    assert folder.close().reasoning == "aab"
+
+
 def test_a_payload_is_not_changed():
     payload = chunk({"content": "a", "odd": {"x": [1]}}, logprobs={"content": [{"token": "a"}]})
     before = json.dumps(payload)

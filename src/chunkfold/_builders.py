@@ -15,7 +15,7 @@ from chunkfold._shown import ShownChoice, ShownResponse
 from chunkfold._wording import given_or
 from chunkfold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolArgumentsDelta
 from chunkfold.limits import DEFAULT_LIMITS
-from chunkfold.parts import CALLS
+from chunkfold.parts import CALLS, CLASSES
 from chunkfold.policy import DEFAULT_POLICY
 from chunkfold.response import Diagnostic
 
@@ -160,6 +160,14 @@ class PartBuilder:
         self.carry(event.extra)
         self.touch()
 
+    def become(self, kind: Kind) -> None:
+        """Be of *kind*. Fields that parts of that kind do not have stay beside it."""
+        if kind != self.kind:
+            self.kind = kind
+            known = CLASSES[kind].__struct_fields__
+            for name in [name for name in self.fields if name not in known]:
+                self.extra[name] = self.fields.pop(name)
+
     def go_on(self) -> None:
         """Take deltas again, after the end maybe."""
         self.open, self.delta, self.sealed = True, DELTA_OF.get(self.kind), None
@@ -279,7 +287,8 @@ class ChoiceBuilder:
         self.aside.remove((index, part))
         if part.hidden:
             return self.part(kind)
-        part.started, part.kind = True, kind
+        part.started, part.sealed = True, None
+        part.become(kind)
         return part
 
     def put_aside(self, index: int, part: PartBuilder) -> None:

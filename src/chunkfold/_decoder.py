@@ -37,7 +37,6 @@ __all__ = ["Decoder", "not_fed"]
 
 _LF = 0x0A
 _PIECE = "PayloadPart"
-_NO_FRAME = Frame(b"")
 
 
 class Decoder:
@@ -383,7 +382,7 @@ class Decoder:
         if depth is not None and _json.is_deeper_value(payload, depth):
             raise LimitExceeded("json_depth", depth + 1, depth)
         self._writer.careful = True
-        self._hand_on(json_payload(payload), _NO_FRAME)
+        self._hand_on(json_payload(payload), Frame(b""))  # dialects tell payloads apart by their frames
         self._writer.frame += 1
 
     def _learn_anew(self) -> None:

@@ -162,7 +162,9 @@ def _part_update(builder: ResponseBuilder, event: PartUpdate) -> None:
             part.fields["call_id"] = event.id
         elif part.kind in ("reasoning", "refusal", "unknown"):
             part.extra["id"] = event.id
-        elif part.kind not in CALLS or not part.fields.get("id") or builder.policy.id_merge == "last":
+        elif part.kind not in CALLS:
+            part.fields["id"] = event.id
+        elif not part.fields.get("id") or builder.policy.id_merge == "last":
             part.fields["id"] = event.id
             builder.choice(event.choice).calls[event.id] = part
     if event.name:
@@ -180,7 +182,10 @@ def _part_update(builder: ResponseBuilder, event: PartUpdate) -> None:
 def _part_replace(builder: ResponseBuilder, event: PartReplace) -> None:
     part = _at(builder, event)
     if part.kind != event.part.kind:
-        builder.choice(event.choice).shown.moved = True
+        choice = builder.choice(event.choice)
+        choice.shown.moved = True
+        # The deltas by whose type it was found are not its own any more.
+        choice.strays = {key: stray for key, stray in choice.strays.items() if stray is not part}
     part.replace(event.part)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from chunkfold import _json
 from chunkfold.parts import ToolCall
+from chunkfold.policy import ORIGINAL_ARGUMENTS
 from chunkfold.response import Diagnostic, Usage
 
 if TYPE_CHECKING:
@@ -135,10 +136,17 @@ def _judged_call(
     if policy.unusable_arguments == "start":
         reason = "missing_fragments" if lost else "json_decode_error"
         lost_arguments = {"reason": reason, "bytes": size}
-        return _with_arguments(call, candidate.start_arguments or "{}", arguments_lost=lost_arguments)
+        return _with_arguments(call, _arguments_of_start(candidate, policy, depth), arguments_lost=lost_arguments)
     if policy.unusable_arguments == "repair":
-        return _repaired(call)
+        return _repaired(call, dict if policy.non_object_arguments == "tag" else (dict, list, str))
     return call
+
+
+def _arguments_of_start(candidate: Candidate, policy: Policy, depth: int | None) -> str:
+    """What the start of a call said, if that can be used; else an empty object."""
+    text = candidate.start_arguments or ""
+    is_usable = _is_json if policy.non_object_arguments == "accept" else _json.is_object
+    return text if is_usable(text, depth) else "{}"
 
 
 def _with_null(call: ToolCall) -> ToolCall:
@@ -147,18 +155,18 @@ def _with_null(call: ToolCall) -> ToolCall:
 
 def _with_arguments(call: ToolCall, text: str, **marks: Any) -> ToolCall:
     """The call with other arguments; what came is kept beside them."""
-    extra = {**call.extra, **marks, "original_arguments": call.raw_arguments}
+    extra = {**call.extra, **marks, ORIGINAL_ARGUMENTS: call.raw_arguments}
     return msgspec.structs.replace(call, raw_arguments=text, status="complete", extra=extra)
 
 
-def _repaired(call: ToolCall) -> ToolCall:
-    """The call with its JSON closed, if it was an object that merely ended too early."""
+def _repaired(call: ToolCall, kinds: type | tuple[type, ...]) -> ToolCall:
+    """The call with its JSON closed, if it was a value of these *kinds* that merely ended too early."""
     from chunkfold._json_closing import closed
     from chunkfold.partial_json import PartialJSON
 
     reader: PartialJSON[Any] = PartialJSON()
     reader.feed(call.raw_arguments)
-    if reader.error is not None or not isinstance(reader.value, dict):
+    if reader.error is not None or not isinstance(reader.value, kinds):
         return call
     return _with_arguments(call, closed(call.raw_arguments), repaired=True)
 

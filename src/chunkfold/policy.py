@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 from chunkfold._value import Value, hints_of
 
@@ -164,3 +164,7 @@ class Policy(Value, frozen=True):
 
 
 DEFAULT_POLICY = Policy()
+
+# What a policy that gives a call other arguments leaves in its `extra`; the first always stands there.
+ORIGINAL_ARGUMENTS: Final = "original_arguments"
+ARGUMENT_MARKS: Final = frozenset({ORIGINAL_ARGUMENTS, "arguments_lost", "repaired"})

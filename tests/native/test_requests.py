@@ -10,14 +10,17 @@ from chunkfold import (
     FilePart,
     ImagePart,
     Message,
+    Policy,
     ReasoningPart,
     Response,
+    StreamAccumulator,
     TextPart,
     ToolCall,
     UnknownDialect,
     dialects,
     fold,
 )
+from chunkfold.events import Finish, MessageStart, PartStart, ToolArgumentsDelta
 from tests.helpers import DATA, body_of, case_files, load_case
 from tests.native.test_odd_bodies import ANTHROPIC, CHAT, RESPONSES, call, item, message, said, text
 
@@ -222,6 +225,21 @@ PLAIN = Message(
 def test_a_message_of_no_dialect_can_be_sent_in_each(dialect):
     made = PLAIN.to_request(dialect)
     assert "So" in repr(made)
+
+
+@pytest.mark.parametrize("dialect", sorted(dialects.names()))
+@pytest.mark.parametrize("arguments", ["null", "start", "repair"])
+def test_what_a_policy_notes_of_a_call_goes_to_nobody(dialect, arguments):
+    """Providers refuse fields that they do not know, and half a call is not to be shown to the model."""
+    half = ToolArgumentsDelta(0, 0, '{"half":')
+    events = [MessageStart(dialect=dialect), PartStart(0, 0, "tool_call", "t", "f", "function", extra={"own": 1}), half]
+    accumulator = StreamAccumulator(policy=Policy(unusable_arguments=arguments))
+    accumulator.observe_all([*events, Finish(0, "tool_calls", "tool_calls")])
+    response = accumulator.finalize()
+    assert response.tool_calls[0].extra["original_arguments"] == half.text
+    assert "half" not in repr([response.to_native(), response.message.to_request(dialect)])
+    assert "_lost" not in repr(response.to_native())
+    assert "repaired" not in repr(response.to_native())
 
 
 def test_what_any_stream_said_can_be_sent_to_anybody():

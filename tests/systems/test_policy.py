@@ -95,6 +95,13 @@ def test_repair_leaves_what_is_wrong_and_not_merely_cut(text):
     assert (call.status, call.raw_arguments, call.extra) == ("invalid", text, {})
 
 
+@pytest.mark.parametrize(("text", "arguments"), [('[1,"b', [1, "b"]), ('"x', "x"), ("[1.", [])])
+def test_repair_closes_what_is_no_object_where_such_arguments_are_accepted(text, arguments):
+    policy = Policy(unusable_arguments="repair", non_object_arguments="accept")
+    (call,) = fold(policy, S(0, "a", "f"), A(0, text), F("length")).tool_calls
+    assert (call.arguments, call.extra["repaired"]) == (arguments, True)
+
+
 def test_repair_and_null_are_never_the_default():
     assert Policy().unusable_arguments == "tag"
     assert [name for name in presets.__all__ if getattr(presets, name).unusable_arguments == "repair"] == []
@@ -106,6 +113,15 @@ def test_start_goes_back_to_the_arguments_of_the_start():
     (call,) = response.tool_calls
     assert call.arguments == {"x": 1}
     assert call.extra["arguments_lost"] == {"reason": "json_decode_error", "bytes": 6}
+
+
+@pytest.mark.parametrize(
+    ("said", "how", "expected"), [("}", "accept", {}), ([1], "accept", [1]), ([1], "tag", {}), ("", "tag", {})]
+)
+def test_start_arguments_that_cannot_be_used_either_give_way(said, how, expected):
+    start = S(0, "a", "f", {"start_arguments": said})
+    policy = Policy(unusable_arguments="start", non_object_arguments=how)
+    assert calls(fold(policy, start, A(0, '{"x":2'), F("tool_calls"))) == [("a", "f", expected)]
 
 
 def test_lost_arguments_are_reported_by_size_and_never_by_content():

@@ -23,6 +23,7 @@ from chunkfold._value import copied
 from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._words import is_empty
 from chunkfold.parts import ToolCall, UnknownPart
+from chunkfold.policy import ARGUMENT_MARKS, ORIGINAL_ARGUMENTS
 from chunkfold.response import Choice
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def extra_of(extra: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
 
 
 def fields(extra: Mapping[str, Any], leave: Collection[str] = ()) -> dict[str, Any]:
-    """A copy of the fields of *extra* but those to *leave* and our own notes."""
+    """A copy of the fields of *extra* but those to *leave*, our own notes, and what a policy has noted."""
+    if ORIGINAL_ARGUMENTS in extra:
+        leave = {*leave, *ARGUMENT_MARKS}
     return {key: copied(value) for key, value in extra.items() if key not in leave and key[:1] != "$"}
 
 
