@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.structs import replace
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from chunkfold.response import Message, Response
 
 __all__ = ["body", "get", "request"]
+
+
+_BESIDE: Final = frozenset({ROOT, "stray_text"})
 
 
 class Form(Protocol):
@@ -100,5 +103,5 @@ def _own(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _is_beside(part: Part) -> bool:
-    """True for what a tool told that hands the provider's payloads on."""
-    return isinstance(part, UnknownPart) and part.name == ROOT
+    """True for what a tool told that hands the provider's payloads on, such as the heads that `curl -i` prints."""
+    return isinstance(part, UnknownPart) and part.name in _BESIDE
