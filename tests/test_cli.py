@@ -237,6 +237,10 @@ def test_what_is_amiss_or_not_shown_has_a_line_of_its_own(run, saved, body, note
     assert note in run(saved(body))[2].splitlines()
 
 
+def test_of_what_is_compressed_no_excerpt_is_shown(run, saved):
+    assert "! decoder error: unrecognised" in run(saved(gzip.compress(GOOD)))[2].splitlines()
+
+
 def test_what_is_no_stream_is_not_called_truncated_beside(run, saved):
     assert "truncated" not in run(saved(b"<html>502</html>"))[2]
 

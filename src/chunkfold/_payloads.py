@@ -65,8 +65,9 @@ class Payloads:
         """Something came that is neither a payload, an error, a ping nor an end mark."""
         self.envelope: str | None = None
         """The field of other objects that payloads stand in; `None` as long as they stand for themselves."""
-        self._has_several = False
         self._end_mark = False
+        # How often a finish reason had been stated by then.
+        self._reasons = 0
         self._named = dialect != "auto"
         self._suspect = self._named
         # The stream does not look like the dialect that was named.
@@ -122,9 +123,13 @@ class Payloads:
 
     def end_mark(self) -> None:
         """A `[DONE]`."""
-        self._end_mark = True
+        reasons = self._writer.finished
         if self.dialect is not None:
+            if self._end_mark and reasons > self._reasons:
+                # What a proxy adds behind the end mark for itself has no finish reason.
+                self.dialect.tell_of_several("behind an end mark the stream goes on to another; the response has both")
             self.dialect.done()
+        self._end_mark, self._reasons = True, reasons
 
     def finish(self, head: bytes) -> None:
         """The end of the input, which began with *head*."""
@@ -176,12 +181,8 @@ class Payloads:
         error = error_in(rest)
         if error is not None:
             writer.error(error)
-        was_over = dialect.end_seen
         writer.careful = True  # how a text of JSON was read is not told
         dialect.decode(*inner)
-        if was_over and not dialect.end_seen and not self._has_several:
-            self._has_several = True
-            writer.diagnose("several_messages", "a message began when another was over; the response is the last one")
 
     def _beside(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """What comes beside envelopes: the end, an error, or something that the tool says for itself."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-__all__ = ["checked", "described", "given_or", "observer"]
+__all__ = ["check_number", "checked", "described", "given_or", "observer"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -48,6 +48,17 @@ def checked(kind: type[T], given: Any, name: str, wanted: str) -> T:
     if isinstance(given, kind) or (not isinstance(given, type) and hasattr(given, kind.__struct_fields__[0])):
         return given
     raise TypeError(f"{name} must be {wanted} or None, not {described(given)}")
+
+
+def check_number(name: str, given: Any, *, or_none: bool = False) -> None:
+    """
+    See that *given* is a number.
+
+    Raises:
+        TypeError: If it is none.
+    """
+    if isinstance(given, bool) or (not isinstance(given, (int, float)) and not (or_none and given is None)):
+        raise TypeError(f"{name} must be a number{' or None' if or_none else ''}, not {described(given)}")
 
 
 def observer(name: str, given: Any) -> None:

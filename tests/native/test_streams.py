@@ -156,3 +156,14 @@ CASES = [path for path in case_files() if not load_case(path).get("options")]
 def test_a_case_loses_nothing(path):
     name = f"{path.parent.name}/{path.stem}"
     check(body_of(load_case(path)), path.parent.name, may_lose=name in DIFFERS, may_differ=name in OTHERWISE)
+
+
+@pytest.mark.parametrize("dialect", dialects.names())
+def test_lines_that_belong_to_no_frame_are_in_no_body_and_no_request(dialect):
+    """Such as the heads that `curl -i` prints: the provider has not said them."""
+    bodies = [body_of(load_case(path)) for path in case_files(dialect)]
+    body = next((body for body in bodies if body.startswith(b"data:")), bodies[0])
+    plain, stray = chunkfold.fold(body, dialect), chunkfold.fold(b"HTTP/1.1 200 OK\r\n\r\n" + body, dialect)
+    assert len(stray.parts) == len(plain.parts) + 1
+    assert stray.to_native() == plain.to_native()
+    assert stray.message.to_request(dialect) == plain.message.to_request(dialect)

@@ -246,6 +246,22 @@ def test_a_stream_settles_with_the_usage_that_was_told_and_holds_the_others_at_a
     assert limiter._of("k")[1].available == 593
 
 
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: TokenBucket("60"), "per_minute must be a number, not a str"),
+        (lambda: TokenBucket(60, True), "capacity must be a number, not a bool"),
+        (lambda: RateLimiter(requests="60"), "requests must be a number or None, not a str"),
+        (lambda: RateLimiter(tokens=[1]), "tokens must be a number or None, not a list"),
+        (lambda: RateLimiter(max_wait="1"), "max_wait must be a number or None, not a str"),
+        (lambda: TokenBucket(60).take("1"), "amount must be a number, not a str"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_its_name(make, name):
+    with pytest.raises(TypeError, match=name):
+        make()
+
+
 def test_a_limiter_may_be_anybodys():
     class Own:
         def __init__(self):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chunkfold.errors import InvalidToolCall
 from chunkfold.parts import UnknownPart
 
@@ -30,7 +32,9 @@ def amiss(response: Response) -> Iterator[str]:
             yield str(InvalidToolCall(call))
     yield from _odd(response.diagnostics)
     if response.error is not None and response.error.type != "limit_exceeded":  # which is said when it is met
-        yield _failure(response.error)
+        is_packed = any(diagnostic.kind == "compressed" for diagnostic in response.diagnostics)
+        # The excerpt of what is compressed tells nothing.
+        yield _failure(replace(response.error, message=None) if is_packed else response.error)
     yield from _mistaken(response)
     if response.ended == "cancelled":
         yield "interrupted before the stream ended"

@@ -68,6 +68,7 @@ class Dialect:
     def __init__(self, writer: Writer) -> None:
         self.w = writer
         self.end_seen = False
+        self._has_several = False
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
@@ -116,8 +117,18 @@ class Dialect:
 
     def begin_again(self) -> None:
         """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""
+        was_over, self.end_seen = self.end_seen, False
         self.w.reset(0, "replay")
-        self.end_seen = False
+        if was_over:
+            self.tell_of_several()
+
+    def tell_of_several(
+        self, detail: str = "a message began when another was over; the response is the last one"
+    ) -> None:
+        """Note, once, that the stream holds more than one message."""
+        if not self._has_several:
+            self._has_several = True
+            self.w.diagnose("several_messages", detail)
 
     def restated(self, content: Any) -> None:
         """
@@ -126,6 +137,7 @@ class Dialect:
         """
         is_said = isinstance(content, str) or (isinstance(content, list) and any(isinstance(i, dict) for i in content))
         if content and is_said and self.w.is_in_pieces:
+            self.end_seen = False  # it is no other message
             self.begin_again()
 
     @staticmethod

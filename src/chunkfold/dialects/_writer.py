@@ -71,7 +71,7 @@ class Writer:
     def __init__(self, limits: Limits, *, split_think_tags: bool = False) -> None:
         self.out: list[Event] = []
         self.frame = 0
-        self.finished = False
+        self.finished = 0  # how often a reason was stated
         self.errored = False
         # Texts may hold halves of surrogate pairs: set where a payload was not read by the strict decoder.
         self.careful = False
@@ -183,7 +183,7 @@ class Writer:
             return
         reason = reason or finish_reason(native, self._words)
         state = self.table.choice(choice)
-        self.finished = True
+        self.finished += 1
         if state.finish != (reason, native):
             state.finish = (reason, native)
             self.out.append(Finish(choice, reason, native))
@@ -545,7 +545,7 @@ class Writer:
         """The server takes back what came from part *from_part* on."""
         for state in self.table.choices.values():
             state.forget_from(from_part)
-        self.finished = False
+        self.finished = 0
         if reason == "attempt":
             self.errored = False
         if from_part == 0:

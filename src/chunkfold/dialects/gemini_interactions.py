@@ -114,7 +114,7 @@ class GeminiInteractions(Dialect):
             if self._is_whole:
                 w.whole()
             self._interaction(payload, frame)
-            self.end_seen = w.finished
+            self.end_seen = w.finished > 0
         else:
             self.strange(payload, frame, word(kind))
 

@@ -191,8 +191,11 @@ class OpenAIResponses(Dialect):
         id_ = text_of(response_in(payload), "id")
         if self._items.all or self.end_seen:
             # A proxy begins anew, or splices in another attempt: what came so far is void.
+            was_over, self.end_seen = self.end_seen, False
             self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
-            self.end_seen = False
+            if was_over:
+                self._has_several = False  # with another attempt what was noted before is void
+                self.tell_of_several()
             self._begin()
         self._progress(payload, frame)
 

@@ -38,6 +38,9 @@ __all__ = ["body", "get", "request"]
 _STREAMED: Final = frozenset({"ag-ui", "vercel-ui"})
 
 
+_BESIDE: Final = frozenset({ROOT, "stray_text"})
+
+
 class Form(Protocol):
     """What a module of this package provides."""
 
@@ -115,5 +118,5 @@ def _own(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _is_beside(part: Part) -> bool:
-    """True for what a tool told that hands the provider's payloads on."""
-    return isinstance(part, UnknownPart) and part.name == ROOT
+    """True for what a tool told that hands the provider's payloads on, such as the heads that `curl -i` prints."""
+    return isinstance(part, UnknownPart) and part.name in _BESIDE

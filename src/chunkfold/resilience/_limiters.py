@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
+from chunkfold._wording import check_number
 from chunkfold.errors import LimiterTimeout
 from chunkfold.resilience._clock import Clock
 
@@ -62,11 +63,13 @@ class TokenBucket:
 
     Raises:
         ValueError: If a number is not above 0. A bucket that never gives anything is of no use.
+        TypeError: If it is no number.
     """
 
     def __init__(self, per_minute: float, capacity: float | None = None, *, clock: Clock | None = None) -> None:
         capacity = per_minute if capacity is None else capacity
         for name, value in (("per_minute", per_minute), ("capacity", capacity)):
+            check_number(name, value)
             if not 0 < value < math.inf:
                 raise ValueError(f"{name} must be above 0: {value!r}")
         self.per_minute = per_minute
@@ -194,6 +197,7 @@ class TokenBucket:
                 self._queue.remove(ticket)
 
     def _check(self, amount: float) -> None:
+        check_number("amount", amount)
         if not 0 <= amount <= self.capacity:
             raise ValueError(f"{amount!r} can never be taken from a bucket that holds {self.capacity}")
 
@@ -240,8 +244,10 @@ class RateLimiter:
         clock: Clock | None = None,
     ) -> None:
         for name, rate in (("requests", requests), ("tokens", tokens)):
+            check_number(name, rate, or_none=True)
             if rate is not None and not 0 < rate < math.inf:
                 raise ValueError(f"{name} must be above 0, or None for no limit: {rate!r}")
+        check_number("max_wait", max_wait, or_none=True)
         if max_wait is not None and not max_wait >= 0:
             raise ValueError(f"max_wait must not be negative: {max_wait!r}")
         self._rates = (requests, tokens)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from chunkfold._value import Value
-from chunkfold._wording import described, observer
+from chunkfold._wording import check_number, described, observer
 from chunkfold.resilience._rate_limits import RateLimit
 from chunkfold.response import Response, StreamError
 
@@ -40,7 +40,7 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             seconds = getattr(self, name)
-            _check_number(name, seconds, or_none=True)
+            check_number(name, seconds, or_none=True)
             if seconds is not None and not (0 < seconds < math.inf):
                 raise ValueError(f"{name} must be a number of seconds above 0, or None: {seconds!r}")
         if self.total is not None and self.first is not None and self.total < self.first:
@@ -84,7 +84,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         _check_whole("times", self.times)
         for name in ("base", "cap", "jitter"):
-            _check_number(name, getattr(self, name))
+            check_number(name, getattr(self, name))
         observer("is_worth", self.is_worth)
         _check(self.times >= 0, "times must not be negative")
         _check(0 < self.base < math.inf, "base must be above 0")
@@ -123,7 +123,7 @@ class RateLimitRetry(msgspec.Struct, frozen=True, kw_only=True):
         _check_whole("times", self.times)
         _check_whole("escalate_after", self.escalate_after, or_none=True)
         for name in ("default", "cap", "jitter"):
-            _check_number(name, getattr(self, name))
+            check_number(name, getattr(self, name))
         _check(self.times >= 0, "times must not be negative")
         _check(self.default > 0, "default must be above 0")
         _check(self.default <= self.cap < math.inf, "cap must not be smaller than default")
@@ -225,11 +225,6 @@ def opener(name: str, given: Any) -> None:
 def _check(holds: bool, complaint: str) -> None:
     if not holds:
         raise ValueError(complaint)
-
-
-def _check_number(name: str, given: Any, *, or_none: bool = False) -> None:
-    if isinstance(given, bool) or (not isinstance(given, (int, float)) and not (or_none and given is None)):
-        raise TypeError(f"{name} must be a number{' or None' if or_none else ''}, not {described(given)}")
 
 
 def _check_whole(name: str, given: Any, *, or_none: bool = False) -> None:

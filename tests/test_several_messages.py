@@ -1,0 +1,93 @@
+"""Streams one behind the other, as files hold them that were appended to: what becomes of them, and that it is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chunkfold
+from tests.laws import assert_laws
+
+
+def sse(*payloads):
+    return b"".join(b"data: %b\n\n" % json.dumps(payload).encode() for payload in payloads)
+
+
+def chat(id_, text):
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    return [{"id": id_, "choices": [choice]}] * 2 + [{"id": id_, "choices": [end]}]
+
+
+USAGE = {"id": "a", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}
+DONE = b"data: [DONE]\n\n"
+
+
+def claude(id_, text):
+    return sse(
+        {"type": "message_start", "message": {"id": id_, "role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    )
+
+
+def responses(id_, text):
+    response = {"id": id_, "object": "response"}
+    item = {"type": "message", "id": f"m{id_}", "role": "assistant", "content": []}
+    return sse(
+        {"type": "response.created", "response": {**response, "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": text},
+        {"type": "response.completed", "response": {**response, "status": "completed"}},
+    )
+
+
+def cohere(id_, text):
+    return sse(
+        {"type": "message-start", "id": id_, "delta": {"message": {"role": "assistant"}}},
+        {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": text}}}},
+        {"type": "content-end", "index": 0},
+        {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}},
+    )
+
+
+def kinds(response):
+    return [diagnostic.kind for diagnostic in response.diagnostics]
+
+
+@pytest.mark.parametrize("stream", [claude, responses, cohere])
+def test_the_last_message_stands_where_a_start_parts_them(stream):
+    body = stream("a", "one") + stream("b", "two") + stream("c", "three")
+    response = chunkfold.fold(body)
+    assert (response.id, response.text, response.ended) == ("c", "three", "clean")
+    assert kinds(response) == ["several_messages"]
+    assert_laws(body, [body[at : at + 1] for at in range(len(body))])
+
+
+def test_all_of_them_are_one_where_nothing_but_an_end_mark_parts_them():
+    body = sse(*chat("a", "one"), USAGE) + DONE + sse(*chat("b", "two")) + DONE
+    response = chunkfold.fold(body)
+    assert response.text == "oneonetwotwo"
+    assert kinds(response) == ["several_messages"]
+    assert_laws(body, [body[at : at + 1] for at in range(len(body))])
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [DONE, DONE * 9, sse(USAGE) + DONE, b": ping\n\n" + sse({}, USAGE) + DONE, sse(*chat("b", "two"))],
+)
+def test_what_a_proxy_has_to_say_behind_the_end_is_no_other_message(behind):
+    """Nor is what no second end mark follows: content may come late."""
+    response = chunkfold.fold(sse(*chat("a", "one")) + DONE + behind)
+    assert "several_messages" not in kinds(response)
+
+
+def test_a_message_that_was_not_over_is_replaced_without_a_word():
+    """A proxy begins anew: `message_reset` says so among the events."""
+    body = claude("a", "one")
+    response = chunkfold.fold(body[: body.index(b'data: {"type": "content_block_stop"')] + claude("b", "two"))
+    assert (response.text, kinds(response)) == ("two", [])
