@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word
 
@@ -36,6 +37,8 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
         return
     chat.reasoning_done = frame
     extra: dict[str, Any] = {}
+    if isinstance(value, (int, float)):
+        value = text_within(value, frame.data)  # as in the content
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
         extra["$form"], value = name, value.get(name)
@@ -200,7 +203,7 @@ def _sign(chat: OpenAIChat, index: int, signature: Any) -> Slot:
 
 def _said(delta: dict[str, Any]) -> list[str]:
     """The fields under which a piece has its reasoning text."""
-    return [name for name in FIELDS if delta.get(name)]
+    return [name for name in FIELDS if delta.get(name) or delta.get(name) == 0]
 
 
 def _details_have_text(details: Any) -> bool:

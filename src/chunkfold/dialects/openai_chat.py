@@ -15,7 +15,7 @@ import binascii
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 
@@ -331,6 +331,9 @@ class OpenAIChat(Dialect):
     # The fields of a delta
 
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        if isinstance(value, (int, float)):
+            # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
+            value = text_within(value, frame.data)
         if isinstance(value, str):
             self.w.append(index, "text", value)
             return
