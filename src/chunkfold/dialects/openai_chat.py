@@ -269,6 +269,10 @@ class OpenAIChat(Dialect):
             w.append(index, "text", choice["text"])
         elif isinstance(delta, dict):
             self._message(index, delta, frame)
+        elif isinstance(delta, str):
+            w.append(index, "text", delta)  # SenseNova's own endpoint
+        else:
+            w.restate(index, "text", message)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):

@@ -1,12 +1,14 @@
 """
-Pieces that are numbers in the JSON, as Cloudflare's Workers AI sends digits that are a token of their own, and the words
-`true` and `false`: an answer without them says something else.
+Texts in other forms than OpenAI's. Pieces are numbers in the JSON, as Cloudflare's Workers AI sends digits that are a token
+of their own, and the words `true` and `false`: an answer without them says something else. SenseNova has the text where
+others have an object around it.
 """
 
 from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -62,3 +64,17 @@ def test_a_number_in_the_place_of_a_completion_is_its_digits():
         for piece, reason in (("[", None), (1, None), (0, None), ("]", "stop"))
     )
     assert assert_laws(body, [body]).text == "[10]"
+
+
+def test_a_delta_that_is_a_text_is_more_of_the_answer():
+    said = [{"role": "assistant", "delta": "He"}, {"delta": "llo"}, {"delta": "", "finish_reason": "stop"}]
+    pieces = [sse({"data": {"id": "x", "choices": [{"index": 0, **choice}]}, "status": {"code": 0}}) for choice in said]
+    response = assert_laws(b"".join(pieces), pieces)
+    assert (response.text, response.finish_reason) == ("Hello", "stop")
+
+
+def test_a_message_that_is_a_text_is_the_answer():
+    body = {"id": "x", "choices": [{"index": 0, "message": "Hello", "finish_reason": "stop"}]}
+    assert (chunkfold.fold([body]).text, chunkfold.fold([*frames({"delta": {"content": "Hel"}}), sse(body)]).text) == (
+        "Hello",
+    ) * 2
