@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -120,3 +121,54 @@ def test_what_copilot_wants_back_goes_back(frames, parts):
     for message in (response.to_native()["choices"][0]["message"], response.message.to_request("openai-chat")):
         assert (message["content"], message["reasoning_opaque"]) == ("It is.", "OP")
     assert "OP" not in str(response.message.to_request("anthropic"))
+
+
+def item(number, **fields):
+    return {"type": "reasoning", "id": f"rs_{number}", "encrypted_content": f"ENC{number}", "summary": [], **fields}
+
+
+ITEMS = {"content": "", "reasoning_items": [item(1), item(2)]}
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([ANSWER, chunk(ITEMS)], [("It is.", None), ("", "ENC1"), ("", "ENC2")]),
+        (
+            [chunk({"reasoning_content": "Is it?"}), ANSWER, chunk(ITEMS)],
+            [("Is it?", "ENC1"), ("It is.", None), ("", "ENC2")],
+        ),
+        (
+            [chunk({"reasoning_content": "Is it?"}), chunk({"reasoning_items": [item(1)]}), ANSWER, chunk(ITEMS)],
+            [("Is it?", "ENC1"), ("It is.", None), ("", "ENC2")],
+        ),
+        (
+            [ANSWER, chunk({"reasoning_items": [item(1)]}), chunk({"reasoning_items": [item(2)]})],
+            [("It is.", None), ("", "ENC1"), ("", "ENC2")],
+        ),
+    ],
+)
+def test_items_that_litellm_wants_back_go_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, getattr(part, "encrypted", None)) for part in response.parts] == parts
+    assert response.text == "It is."
+    native = response.to_native()
+    for message in (native["choices"][0]["message"], response.message.to_request("openai-chat")):
+        assert (message["content"], message["reasoning_items"]) == ("It is.", [item(1), item(2)])
+        assert ("reasoning_content" in message) == bool(response.reasoning)
+    assert "ENC" not in str(response.message.to_request("anthropic"))
+    whole = chunkfold.Response.from_native(native)
+    assert (whole.to_native(), whole.message.to_request("openai-chat")) == (
+        native,
+        response.message.to_request("openai-chat"),
+    )
+
+
+def test_items_that_a_whole_message_tells_again_are_taken_once():
+    told = whole(reasoning_content="Is it?", reasoning_items=ITEMS["reasoning_items"])
+    frames = [chunk({"reasoning_content": "Is it?"}), ANSWER, chunk(ITEMS), told]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert (response.reasoning, response.text) == ("Is it?", "It is.")
+    assert response.message.to_request("openai-chat")["reasoning_items"] == [item(1), item(2)]

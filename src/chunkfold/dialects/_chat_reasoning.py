@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "opaque", "plain", "restated", "thinking_blocks", "thinking_item"]
+__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
@@ -73,6 +73,26 @@ def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: 
     if slot is None:
         w.stop(w.start(index, "reasoning", extra={**kept, "$field": "reasoning_opaque"}))
     else:
+        w.update(slot, extra=kept)
+
+
+def items(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """
+    LiteLLM's items of the Responses API, behind all that they tell of: what nobody else can read of the reasoning. The
+    first one is that of the text that came last; each item after it is a part without a text.
+    """
+    w = chat.w
+    for place, item in w.objects("reasoning_items", value):
+        key = (index, hashable(item.get("id") or item.get("encrypted_content") or place))
+        kept = {"encrypted": item.get("encrypted_content"), "$item": item}
+        slot = chat.items.get(key)
+        if slot is None:
+            slot = w.current(index, "reasoning")
+            if slot is None or slot in chat.told:
+                slot = w.start(index, "reasoning", extra={"$field": "reasoning_items"})
+                w.stop(slot)
+            chat.items[key] = slot
+            chat.told.add(slot)
         w.update(slot, extra=kept)
 
 

@@ -36,7 +36,7 @@ _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
-        "executed_tools", "citations",
+        "executed_tools", "citations", "reasoning_items",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
@@ -109,6 +109,9 @@ class OpenAIChat(Dialect):
         self.reasoning_done: Frame | None = None
         # Details of the reasoning that have a signature.
         self.signed: set[Slot | None] = set()
+        # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
+        self.items: dict[tuple[Any, ...], Slot] = {}
+        self.told: set[Slot] = set()
         # Calls that were opened in one list without an index, by the choice.
         self.abreast: dict[int, list[Slot]] = {}
         # Pieces of what tools gave back that are not told yet.
@@ -325,7 +328,7 @@ class OpenAIChat(Dialect):
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
-        for key in ("annotations", "citations", "executed_tools"):
+        for key in ("annotations", "citations", "executed_tools", "reasoning_items"):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         for key, value in message.items():
@@ -550,6 +553,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
     "reasoning_opaque": _chat_reasoning.opaque,
+    "reasoning_items": _chat_reasoning.items,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,

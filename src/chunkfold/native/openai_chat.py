@@ -71,6 +71,7 @@ _PIECES = {
     ".thinking_blocks[]": FIRST,
     ".thinking_blocks[].thinking": APPEND,
     ".thinking_blocks[].signature": LAST,
+    ".reasoning_items[]": EXTEND,
     ".annotations[]": EXTEND,
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
@@ -289,6 +290,7 @@ def _inner(part: ReasoningPart) -> Any:
 def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
     details, blocks = [], []
+    items = [copied(part.extra["$item"]) for part in parts if "$item" in part.extra]
     texts: dict[str, list[str]] = {}
     forms: dict[str, Any] = {}
     for part in parts:
@@ -309,6 +311,8 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
         out["reasoning_details"] = details
     if blocks:
         out["thinking_blocks"] = blocks
+    if items:
+        out["reasoning_items"] = items
 
 
 def _block(part: ReasoningPart) -> dict[str, Any]:
