@@ -172,3 +172,32 @@ def test_items_that_a_whole_message_tells_again_are_taken_once():
     response = assert_laws(b"".join(frames), frames, "openai-chat")
     assert (response.reasoning, response.text) == ("Is it?", "It is.")
     assert response.message.to_request("openai-chat")["reasoning_items"] == [item(1), item(2)]
+
+
+SIGNATURE = {"reasoning_signature": "SIG"}
+OF_ANTHROPIC = {"extra_content": {"anthropic": {"signature": "SIG"}}}
+THOUGHT = chunk({"reasoning_content": "Is it?"})
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([THOUGHT, chunk(SIGNATURE), ANSWER], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, chunk({"content": "It is.", **SIGNATURE})], [("Is it?", "SIG"), ("It is.", None)]),
+        ([chunk({"reasoning_content": "", **SIGNATURE}), ANSWER], [("", "SIG"), ("It is.", None)]),
+        ([THOUGHT, ANSWER, whole(**SIGNATURE)], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, chunk(OF_ANTHROPIC), ANSWER], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, ANSWER, chunk(OF_ANTHROPIC)], [("Is it?", "SIG"), ("It is.", None)]),
+    ],
+)
+def test_a_signature_beside_the_reasoning_is_that_of_it_and_goes_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == parts
+    native = response.to_native()
+    request = response.message.to_request("openai-chat")
+    for message in (native["choices"][0]["message"], request):
+        assert (SIGNATURE.items() <= message.items()) != (OF_ANTHROPIC.items() <= message.items())
+    assert "SIG" not in str(response.message.to_request("anthropic"))
+    assert chunkfold.Response.from_native(native).message.to_request("openai-chat") == request

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "thinking_blocks", "thinking_item"]
+__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "signature", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
@@ -74,6 +74,18 @@ def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: 
         w.stop(w.start(index, "reasoning", extra={**kept, "$field": "reasoning_opaque"}))
     else:
         w.update(slot, extra=kept)
+
+
+def signature(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """The `reasoning_signature` of agentgateway, also of reasoning that is withheld, which comes with it alone."""
+    if not isinstance(value, str):
+        return
+    w = chat.w
+    slot = w.current(index, "reasoning")
+    if slot is None:
+        slot = w.start(index, "reasoning", extra={"$field": "reasoning_signature"})
+        w.stop(slot)
+    w.update(slot, signature=value, extra={"reasoning_signature": value})
 
 
 def items(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:

@@ -328,7 +328,7 @@ class OpenAIChat(Dialect):
         for key, kind in _RESTATED:
             if message.get(key) and kind not in has and not (key == "content" and isinstance(message[key], str)):
                 _FIELDS[key](self, index, message[key], message, frame)
-        for key in ("annotations", "citations", "executed_tools", "reasoning_items"):
+        for key in _AGAIN:
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         for key, value in message.items():
@@ -392,12 +392,15 @@ class OpenAIChat(Dialect):
         w.stop(w.start(index, "unknown", name=f"content.{word(item.get('type'), default='item')}", extra=item))
 
     def _extra_content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """Gemini's signature of the text, which is to be sent back with it; it may come alone."""
-        slot = self.w.current(index, "text")
+        """
+        Gemini's signature of the text, which is to be sent back with it; it may come alone. With any-llm, that of the
+        reasoning of Anthropic's models too.
+        """
         for holder in value.values() if isinstance(value, dict) else ():
-            signature = holder.get("thought_signature") if isinstance(holder, dict) else None
-            if signature and slot is not None:
-                self.w.update(slot, signature=signature, extra={"extra_content": value})
+            for name, kind in _SIGNED if isinstance(holder, dict) else ():
+                slot = self.w.current(index, kind)
+                if holder.get(name) and slot is not None:
+                    self.w.update(slot, signature=holder[name], extra={"extra_content": value})
 
     def _refusal(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         self.w.append(index, "refusal", value)
@@ -476,6 +479,7 @@ _LOGPROBS = frozenset({"content", "refusal"})
 
 
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
+_SIGNED: tuple[tuple[str, Kind], ...] = (("thought_signature", "text"), ("signature", "reasoning"))
 # What a restated message has beside texts and calls: taken where no part of its kind has come.
 _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("content", "text"),
@@ -483,6 +487,11 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("audio", "audio"),
     ("function_call", "tool_call"),
 )
+# What is taken again, and changes nothing where it came before.
+_AGAIN = (
+    "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
+    "extra_content",
+)  # fmt: skip
 
 
 def _has_native_reason(choices: Any) -> bool:
@@ -553,6 +562,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
     "reasoning_opaque": _chat_reasoning.opaque,
+    "reasoning_signature": _chat_reasoning.signature,
     "reasoning_items": _chat_reasoning.items,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,

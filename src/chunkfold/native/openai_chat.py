@@ -120,6 +120,9 @@ _NAMES = (
     "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
     "thinking_blocks",
 )  # fmt: skip
+# What stands beside reasoning and is wanted back.
+_BACK = ("reasoning_opaque", "reasoning_signature")
+_BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
@@ -267,7 +270,7 @@ def _citation(item: dict[str, Any]) -> Any:
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
     """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
     name: str = part.extra.get("$field") or "thinking"
-    out = {"type": "thinking", **fields(part.extra, (name,))}
+    out = {"type": "thinking", **fields(part.extra, (name, *_BESIDE))}
     if isinstance(part.extra.get(name), list):
         out[name] = [_inner(part)] if part.text or part.extra[name] else []
     elif part.text:
@@ -318,14 +321,14 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
 def _block(part: ReasoningPart) -> dict[str, Any]:
     """A block of thinking in Anthropic's form, as LiteLLM has it."""
     if part.redacted:
-        return {**fields(part.extra), "type": "redacted_thinking", "data": part.encrypted}
-    out = {**fields(part.extra), "type": "thinking", "thinking": part.text}
+        return {**fields(part.extra, _BESIDE), "type": "redacted_thinking", "data": part.encrypted}
+    out = {**fields(part.extra, _BESIDE), "type": "thinking", "thinking": part.text}
     fill(out, signature=part.signature)
     return out
 
 
 def _detail(part: ReasoningPart) -> dict[str, Any]:
-    out = fields(part.extra)
+    out = fields(part.extra, _BESIDE)
     for key in part.extra.get("$absent", ()):
         out.pop(key, None)
     if part.text:
@@ -423,8 +426,8 @@ def request(message: Message) -> dict[str, Any]:
     if "audio" in out:
         out["audio"] = {"id": out["audio"].get("id")}
     for part in parts:
-        if isinstance(part, TextPart) and part.signature and "extra_content" in part.extra:
+        if isinstance(part, (TextPart, ReasoningPart)) and part.signature and "extra_content" in part.extra:
             out["extra_content"] = copied(part.extra["extra_content"])
-        if isinstance(part, ReasoningPart) and "reasoning_opaque" in part.extra:
-            out["reasoning_opaque"] = part.extra["reasoning_opaque"]
+        if isinstance(part, ReasoningPart):
+            out |= {name: part.extra[name] for name in _BACK if name in part.extra}
     return out
