@@ -207,7 +207,7 @@ SPILLED = {
         "! the arguments of 'get_weather' are invalid (3 characters in raw_arguments; Unterminated string starting at character 1)",
     ),
     "unknown content": (
-        chat({"content": {"a": 1}}) + chat({"content": 5}) + finish(),
+        chat({"content": {"a": 1}}) + chat({"content": {"b": 2}}) + finish(),
         "! not shown: 2 × unknown content.item; --json has it",
     ),
     "another choice": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -134,3 +135,83 @@ def test_each_choice_of_a_payload_has_its_own_reasoning(name):
         ("Thought 0.", "Said 0."),
         ("Thought 1.", "Said 1."),
     ]
+
+
+def item(number, **fields):
+    return {"type": "reasoning", "id": f"rs_{number}", "encrypted_content": f"ENC{number}", "summary": [], **fields}
+
+
+ITEMS = {"content": "", "reasoning_items": [item(1), item(2)]}
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([ANSWER, chunk(ITEMS)], [("It is.", None), ("", "ENC1"), ("", "ENC2")]),
+        (
+            [chunk({"reasoning_content": "Is it?"}), ANSWER, chunk(ITEMS)],
+            [("Is it?", "ENC1"), ("It is.", None), ("", "ENC2")],
+        ),
+        (
+            [chunk({"reasoning_content": "Is it?"}), chunk({"reasoning_items": [item(1)]}), ANSWER, chunk(ITEMS)],
+            [("Is it?", "ENC1"), ("It is.", None), ("", "ENC2")],
+        ),
+        (
+            [ANSWER, chunk({"reasoning_items": [item(1)]}), chunk({"reasoning_items": [item(2)]})],
+            [("It is.", None), ("", "ENC1"), ("", "ENC2")],
+        ),
+    ],
+)
+def test_items_that_litellm_wants_back_go_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, getattr(part, "encrypted", None)) for part in response.parts] == parts
+    assert response.text == "It is."
+    native = response.to_native()
+    for message in (native["choices"][0]["message"], response.message.to_request("openai-chat")):
+        assert (message["content"], message["reasoning_items"]) == ("It is.", [item(1), item(2)])
+        assert ("reasoning_content" in message) == bool(response.reasoning)
+    assert "ENC" not in str(response.message.to_request("anthropic"))
+    whole = chunkfold.Response.from_native(native)
+    assert (whole.to_native(), whole.message.to_request("openai-chat")) == (
+        native,
+        response.message.to_request("openai-chat"),
+    )
+
+
+def test_items_that_a_whole_message_tells_again_are_taken_once():
+    told = whole(reasoning_content="Is it?", reasoning_items=ITEMS["reasoning_items"])
+    frames = [chunk({"reasoning_content": "Is it?"}), ANSWER, chunk(ITEMS), told]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert (response.reasoning, response.text) == ("Is it?", "It is.")
+    assert response.message.to_request("openai-chat")["reasoning_items"] == [item(1), item(2)]
+
+
+SIGNATURE = {"reasoning_signature": "SIG"}
+OF_ANTHROPIC = {"extra_content": {"anthropic": {"signature": "SIG"}}}
+THOUGHT = chunk({"reasoning_content": "Is it?"})
+
+
+@pytest.mark.parametrize(
+    ("frames", "parts"),
+    [
+        ([THOUGHT, chunk(SIGNATURE), ANSWER], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, chunk({"content": "It is.", **SIGNATURE})], [("Is it?", "SIG"), ("It is.", None)]),
+        ([chunk({"reasoning_content": "", **SIGNATURE}), ANSWER], [("", "SIG"), ("It is.", None)]),
+        ([THOUGHT, ANSWER, whole(**SIGNATURE)], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, chunk(OF_ANTHROPIC), ANSWER], [("Is it?", "SIG"), ("It is.", None)]),
+        ([THOUGHT, ANSWER, chunk(OF_ANTHROPIC)], [("Is it?", "SIG"), ("It is.", None)]),
+    ],
+)
+def test_a_signature_beside_the_reasoning_is_that_of_it_and_goes_back(frames, parts):
+    frames = [*frames, chunk({}, finish_reason="stop")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert_templates_change_nothing(frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts] == parts
+    native = response.to_native()
+    request = response.message.to_request("openai-chat")
+    for message in (native["choices"][0]["message"], request):
+        assert (SIGNATURE.items() <= message.items()) != (OF_ANTHROPIC.items() <= message.items())
+    assert "SIG" not in str(response.message.to_request("anthropic"))
+    assert chunkfold.Response.from_native(native).message.to_request("openai-chat") == request

@@ -79,7 +79,7 @@ def _tool_call(
     rest = _further_fields(call, function, flat, holder, key, is_first=is_first)
     if is_first and other in call:
         rest[other] = call[other]
-    if arguments is not None and not isinstance(arguments, str):
+    if isinstance(arguments, (dict, list)):
         rest["$form"] = "object"
     if chat.is_whole and (absent := _absent(call, function, holder)):
         rest["$absent"] = absent

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "opaque", "plain", "restated", "thinking_blocks", "thinking_item"]
+__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "signature", "thinking_blocks", "thinking_item"]
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
@@ -25,7 +26,7 @@ _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 
 
-def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
+def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
     Seen as an object too; its text is in it.
@@ -36,6 +37,8 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Fr
         return
     chat.reasoning_done = delta
     extra: dict[str, Any] = {}
+    if isinstance(value, (int, float)):
+        value = text_within(value, frame.data)  # as in the content
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
         extra = {key: held for key, held in value.items() if key != name}
@@ -69,6 +72,38 @@ def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: 
     if slot is None:
         w.stop(w.start(index, "reasoning", extra={**kept, "$field": "reasoning_opaque"}))
     else:
+        w.update(slot, extra=kept)
+
+
+def signature(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """The `reasoning_signature` of agentgateway, also of reasoning that is withheld, which comes with it alone."""
+    if not isinstance(value, str):
+        return
+    w = chat.w
+    slot = w.current(index, "reasoning")
+    if slot is None:
+        slot = w.start(index, "reasoning", extra={"$field": "reasoning_signature"})
+        w.stop(slot)
+    w.update(slot, signature=value, extra={"reasoning_signature": value})
+
+
+def items(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """
+    LiteLLM's items of the Responses API, behind all that they tell of: what nobody else can read of the reasoning. The
+    first one is that of the text that came last; each item after it is a part without a text.
+    """
+    w = chat.w
+    for place, item in w.objects("reasoning_items", value):
+        key = (index, hashable(item.get("id") or item.get("encrypted_content") or place))
+        kept = {"encrypted": item.get("encrypted_content"), "$item": item}
+        slot = chat.items.get(key)
+        if slot is None:
+            slot = w.current(index, "reasoning")
+            if slot is None or slot in chat.told:
+                slot = w.start(index, "reasoning", extra={"$field": "reasoning_items"})
+                w.stop(slot)
+            chat.items[key] = slot
+            chat.told.add(slot)
         w.update(slot, extra=kept)
 
 
@@ -194,7 +229,7 @@ def _sign(chat: OpenAIChat, index: int, signature: Any) -> Slot:
 
 def _said(delta: dict[str, Any]) -> list[str]:
     """The fields under which a piece has its reasoning text."""
-    return [name for name in FIELDS if delta.get(name)]
+    return [name for name in FIELDS if delta.get(name) or delta.get(name) == 0]
 
 
 def _details_have_text(details: Any) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._words import are_objects_once, choice_index, is_real, says_nothing, word
@@ -35,7 +35,7 @@ _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
-        "executed_tools", "citations",
+        "executed_tools", "citations", "reasoning_items",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
@@ -105,6 +105,9 @@ class OpenAIChat(Dialect):
         self.reasoning_done: dict[str, Any] | None = None
         # Details of the reasoning that have a signature.
         self.signed: set[Slot | None] = set()
+        # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
+        self.items: dict[tuple[Any, ...], Slot] = {}
+        self.told: set[Slot] = set()
         # Calls that were opened in one list without an index, by the choice.
         self.abreast: dict[int, list[Slot]] = {}
         # Pieces of what tools gave back that are not told yet.
@@ -257,6 +260,10 @@ class OpenAIChat(Dialect):
             w.append(index, "text", choice["text"])
         elif isinstance(delta, dict):
             self._message(index, delta, frame)
+        elif isinstance(delta, str):
+            w.append(index, "text", delta)  # SenseNova's own endpoint
+        else:
+            w.restate(index, "text", message)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):
@@ -308,7 +315,7 @@ class OpenAIChat(Dialect):
         for key, kind in _RESTATED:
             if message.get(key) and w.current(index, kind) is None:
                 _FIELDS[key](self, index, message[key], message, frame)
-        for key in ("annotations", "citations", "executed_tools"):
+        for key in _AGAIN:
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         w.extras(message, _MESSAGE - {"thinking_blocks"}, "choices", index, "message")
@@ -316,6 +323,9 @@ class OpenAIChat(Dialect):
     # The fields of a delta
 
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+        if isinstance(value, (int, float)):
+            # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
+            value = text_within(value, frame.data)
         if isinstance(value, str):
             self.w.append(index, "text", value)
             return
@@ -365,12 +375,15 @@ class OpenAIChat(Dialect):
         w.stop(w.start(index, "unknown", name=f"content.{word(item.get('type'), default='item')}", extra=item))
 
     def _extra_content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """Gemini's signature of the text, which is to be sent back with it; it may come alone."""
-        slot = self.w.current(index, "text")
+        """
+        Gemini's signature of the text, which is to be sent back with it; it may come alone. With any-llm, that of the
+        reasoning of Anthropic's models too.
+        """
         for holder in value.values() if isinstance(value, dict) else ():
-            signature = holder.get("thought_signature") if isinstance(holder, dict) else None
-            if signature and slot is not None:
-                self.w.update(slot, signature=signature, extra={"extra_content": value})
+            for name, kind in _SIGNED if isinstance(holder, dict) else ():
+                slot = self.w.current(index, kind)
+                if holder.get(name) and slot is not None:
+                    self.w.update(slot, signature=holder[name], extra={"extra_content": value})
 
     def _refusal(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         self.w.append(index, "refusal", value)
@@ -447,6 +460,7 @@ _LOGPROBS = frozenset({"content", "refusal"})
 
 
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
+_SIGNED: tuple[tuple[str, Kind], ...] = (("thought_signature", "text"), ("signature", "reasoning"))
 # What a restated message has beside texts and calls: taken where no part of its kind has come.
 _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("content", "text"),
@@ -454,6 +468,11 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
     ("audio", "audio"),
     ("function_call", "tool_call"),
 )
+# What is taken again, and changes nothing where it came before.
+_AGAIN = (
+    "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
+    "extra_content",
+)  # fmt: skip
 
 
 def _has_native_reason(choices: Any) -> bool:
@@ -513,6 +532,8 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "cot_summary": _chat_reasoning.plain,
     "thinking_blocks": _chat_reasoning.thinking_blocks,
     "reasoning_opaque": _chat_reasoning.opaque,
+    "reasoning_signature": _chat_reasoning.signature,
+    "reasoning_items": _chat_reasoning.items,
     "executed_tools": OpenAIChat._executed_tools,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,

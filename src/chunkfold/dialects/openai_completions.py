@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
@@ -102,7 +103,8 @@ class OpenAICompletions(Dialect):
             # Proxies that translate from chat let one of its deltas through, perhaps beside the same text.
             w.append(index, "text", None if choice.get("text") else delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
-        w.append(index, "text", choice.get("text"))
+        text = choice.get("text")
+        w.append(index, "text", json_text(text) if isinstance(text, (int, float)) else text)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")

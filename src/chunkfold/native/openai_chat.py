@@ -73,6 +73,7 @@ _PIECES = {
     ".thinking_blocks[]": FIRST,
     ".thinking_blocks[].thinking": APPEND,
     ".thinking_blocks[].signature": LAST,
+    ".reasoning_items[]": EXTEND,
     ".annotations[]": EXTEND,
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
@@ -121,6 +122,9 @@ _NAMES = (
     "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
     "thinking_blocks",
 )  # fmt: skip
+# What stands beside reasoning and is wanted back.
+_BACK = ("reasoning_opaque", "reasoning_signature")
+_BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string")
@@ -268,7 +272,7 @@ def _citation(item: dict[str, Any]) -> Any:
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
     """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
     name: str = part.extra.get("$field") or "thinking"
-    out = {"type": "thinking", **fields(part.extra, (name,))}
+    out = {"type": "thinking", **fields(part.extra, (name, *_BESIDE))}
     if isinstance(part.extra.get(name), list):
         out[name] = [_inner(part)] if part.text or part.extra[name] else []
     elif part.text:
@@ -291,6 +295,7 @@ def _inner(part: ReasoningPart) -> Any:
 def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
     details, blocks = [], []
+    items = [copied(part.extra["$item"]) for part in parts if "$item" in part.extra]
     texts: dict[str, list[str]] = {}
     forms: dict[str, dict[str, Any]] = {}
     for part in parts:
@@ -312,19 +317,21 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
         out["reasoning_details"] = details
     if blocks:
         out["thinking_blocks"] = blocks
+    if items:
+        out["reasoning_items"] = items
 
 
 def _block(part: ReasoningPart) -> dict[str, Any]:
     """A block of thinking in Anthropic's form, as LiteLLM has it."""
     if part.redacted:
-        return {**fields(part.extra), "type": "redacted_thinking", "data": part.encrypted}
-    out = {**fields(part.extra), "type": "thinking", "thinking": part.text}
+        return {**fields(part.extra, _BESIDE), "type": "redacted_thinking", "data": part.encrypted}
+    out = {**fields(part.extra, _BESIDE), "type": "thinking", "thinking": part.text}
     fill(out, signature=part.signature)
     return out
 
 
 def _detail(part: ReasoningPart) -> dict[str, Any]:
-    out = fields(part.extra)
+    out = fields(part.extra, _BESIDE)
     for key in part.extra.get("$absent", ()):
         out.pop(key, None)
     if part.text:
@@ -420,8 +427,8 @@ def request(message: Message) -> dict[str, Any]:
     if "audio" in out:
         out["audio"] = {"id": out["audio"].get("id")}
     for part in parts:
-        if isinstance(part, TextPart) and part.signature and "extra_content" in part.extra:
+        if isinstance(part, (TextPart, ReasoningPart)) and part.signature and "extra_content" in part.extra:
             out["extra_content"] = copied(part.extra["extra_content"])
-        if isinstance(part, ReasoningPart) and "reasoning_opaque" in part.extra:
-            out["reasoning_opaque"] = part.extra["reasoning_opaque"]
+        if isinstance(part, ReasoningPart):
+            out |= {name: part.extra[name] for name in _BACK if name in part.extra}
     return out
