@@ -382,3 +382,23 @@ def test_a_run_may_say_its_names_in_every_event():
     )
     assert [dict(part.extra) for part in response.parts] == [{}, {}, {"runId": "of-another"}]
     assert response.text == "I look."
+
+
+@pytest.mark.parametrize(
+    ("came", "told", "kept", "kind"),
+    [
+        ('{"x":1}', '{"x":1}{"x":1}', '{"x":1}', "bad_restatement"),
+        ('{"x":1}', '{"x": 1}', '{"x": 1}', None),
+        ('{"x":1}}', '{"x":1}', '{"x":1}', None),
+        ('{"x":1}', "", '{"x":1}', None),
+    ],
+)
+def test_a_snapshot_with_broken_arguments_breaks_no_call(came, told, kept, kind):
+    """Microsoft's Agent Framework has the arguments of the client's tools twice in its snapshots."""
+    pieces = [named("TOOL_CALL_ARGS", toolCallId="a", delta=piece) for piece in (came[:3], came[3:])]
+    start, end = named("TOOL_CALL_START", toolCallId="a", toolCallName="f"), named("TOOL_CALL_END", toolCallId="a")
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": told}}
+    whole = snapshot({"id": "m", "role": "assistant", "toolCalls": [call]})
+    response = folded(START, start, *pieces, end, whole, END)
+    assert calls_of(response) == [("a", "f", "complete", kept)]
+    assert [diagnostic.kind for diagnostic in response.diagnostics] == ([kind] if kind else [])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
@@ -399,9 +400,8 @@ class AGUI(Dialect):
         All messages of the conversation. Those since the user's last one, but for what the run was given, are this
         run's: they replace what came before.
         """
-        w = self.w
+        w, messages = self.w, payload.get("messages")
         w.extras(payload, _ENVELOPE | {"messages"})
-        messages = payload.get("messages")
         history, turn = self._divided([message for _, message in w.objects("message", messages)])
         # What becomes of the turn is in the parts; the rest is kept.
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
@@ -411,7 +411,8 @@ class AGUI(Dialect):
             self._came.compare(turn)
             w.message(id=self._run)
         for message in turn:
-            _MESSAGES.get(word(message.get("role")), AGUI._other_message)(self, message)
+            if (state := _MESSAGES.get(word(message.get("role")))) is not None:
+                state(self, message)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
@@ -431,8 +432,7 @@ class AGUI(Dialect):
         w = self.w
         self._state("text", message, _ASSISTANT)
         for _, call in w.objects("tool_call", message.get("toolCalls")):
-            function = call.get("function")
-            function = function if isinstance(function, dict) else {}
+            function = call["function"] if isinstance(call.get("function"), dict) else {}
             start = {
                 "toolCallId": call.get("id"),
                 "toolCallName": function.get("name"),
@@ -445,7 +445,11 @@ class AGUI(Dialect):
             else:
                 parent = {"parentMessageId": message.get("id")} if self._came.is_renamed else {}
                 w.update(slot, extra={**parent, **_rest(call, _ENTRY)})
-            w.restate_call(slot, json_text(function.get("arguments")))
+            text = json_text(function.get("arguments"))
+            if slot.has_text and not slot.open and text.strip() and not _json.is_object(text, w.json_depth):
+                w.diagnose("bad_restatement", f"{len(text)} characters of argument text", 0, slot.index)
+            else:
+                w.restate_call(slot, text)
             w.stop(slot)
 
     def _reasoning_message(self, message: dict[str, Any]) -> None:
@@ -474,9 +478,6 @@ class AGUI(Dialect):
         failed = {"is_error": True, "error": message["error"]} if message.get("error") else {}
         rest = {"messageId": message.get("id"), **_rest(message, _TOOL), **failed}
         self._add_result(message.get("toolCallId"), message.get("content"), rest)
-
-    def _other_message(self, message: dict[str, Any]) -> None:
-        """What is no part of an answer is in the snapshot, which is kept."""
 
     def _step_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """TanStack AI tells what a model thinks in steps, at first there alone and later once more."""
