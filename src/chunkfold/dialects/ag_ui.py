@@ -125,11 +125,10 @@ class AGUI(Dialect):
     # The run
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
-        if self._run and self._run == payload.get("runId"):
-            # Another run may follow in the same stream; this one comes anew.
+        if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
             self.begin_again()
         elif self.end_seen:
-            # With another run nothing is at its end any more.
+            # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
