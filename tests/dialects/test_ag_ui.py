@@ -47,6 +47,13 @@ def named(kind, **fields):
     return {"type": kind, **fields}
 
 
+def chunk_of_call(delta):
+    return named("TOOL_CALL_ARGS", toolCallId="a", delta=delta)
+
+
+CALL_ENDS = named("TOOL_CALL_END", toolCallId="a")
+
+
 @pytest.mark.parametrize("blank", [{}, {"toolCallId": None, "messageId": None}, {"toolCallId": "", "messageId": ""}])
 def test_a_piece_without_an_id_goes_on_with_what_was_started_last(blank):
     """Microsoft's Agent Framework sent null where the model's client gave none, and reads what says it once."""
@@ -388,3 +395,39 @@ def test_a_run_may_say_its_names_in_every_event():
     )
     assert [dict(part.extra) for part in response.parts] == [{}, {}, {"runId": "of-another"}]
     assert response.text == "I look."
+
+
+@pytest.mark.parametrize(
+    ("came", "told", "kept", "kind"),
+    [
+        ('{"x":1}', '{"x":1}{"x":1}', '{"x":1}', "bad_restatement"),
+        ('{"x":1}', '{"x": 1}', '{"x": 1}', None),
+        ('{"x":1}}', '{"x":1}', '{"x":1}', None),
+        ('{"x":1}', "", '{"x":1}', None),
+    ],
+)
+def test_a_snapshot_with_broken_arguments_breaks_no_call(came, told, kept, kind):
+    """Microsoft's Agent Framework has the arguments of the client's tools twice in its snapshots."""
+    pieces = [named("TOOL_CALL_ARGS", toolCallId="a", delta=piece) for piece in (came[:3], came[3:])]
+    start, end = named("TOOL_CALL_START", toolCallId="a", toolCallName="f"), named("TOOL_CALL_END", toolCallId="a")
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": told}}
+    whole = snapshot({"id": "m", "role": "assistant", "toolCalls": [call]})
+    response = folded(START, start, *pieces, end, whole, END)
+    assert calls_of(response) == [("a", "f", "complete", kept)]
+    assert [diagnostic.kind for diagnostic in response.diagnostics] == ([kind] if kind else [])
+
+
+def test_a_run_that_begins_again_when_it_has_finished_is_at_its_next_turn():
+    """TanStack AI begins and finishes the client's run once for each call of the model."""
+    call = [named("TOOL_CALL_START", toolCallId="a", toolCallName="f"), chunk_of_call('{"x":1}'), CALL_ENDS]
+    result = named("TOOL_CALL_RESULT", messageId="q", toolCallId="a", content="R")
+    turn = [START, *call, {**END, "finishReason": "tool_calls"}, {**CALL_ENDS, "result": "R"}, result]
+    response = folded(*turn, START, TEXT, {**END, "finishReason": "stop"})
+    assert [part.kind for part in response.parts] == ["tool_call", "server_tool_result", "text"]
+    assert (response.text, response.native_finish_reason, response.ended) == ("Hi", "stop", "clean")
+
+
+@pytest.mark.parametrize("amid", [[], [named("RUN_ERROR", message="m")]])
+def test_a_run_that_begins_again_before_it_has_finished_comes_anew(amid):
+    response = folded(START, {**TEXT, "delta": "He"}, *amid, START, TEXT, END)
+    assert response.text == "Hi"

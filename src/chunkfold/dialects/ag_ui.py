@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from chunkfold import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
@@ -131,11 +132,10 @@ class AGUI(Dialect):
     # The run
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
-        if self._run and self._run == payload.get("runId"):
-            # Another run may follow in the same stream; this one comes anew.
+        if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
             self.begin_again()
         elif self.end_seen:
-            # With another run nothing is at its end any more.
+            # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
         self._run = self._run or payload.get("runId")
@@ -387,9 +387,8 @@ class AGUI(Dialect):
         All messages of the conversation. Those since the user's last one, but for what the run was given, are this
         run's: they replace what came before.
         """
-        w = self.w
+        w, messages = self.w, payload.get("messages")
         w.extras(payload, _ENVELOPE | {"messages"})
-        messages = payload.get("messages")
         history, turn = self._divided([message for _, message in w.objects("message", messages)])
         # What becomes of the turn is in the parts; the rest is kept.
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
@@ -399,9 +398,8 @@ class AGUI(Dialect):
             self._came.compare(turn)
             w.message(id=self._run)
         for message in turn:
-            handler = _MESSAGES.get(word(message.get("role")))
-            if handler is not None:
-                handler(self, message)
+            if (state := _MESSAGES.get(word(message.get("role")))) is not None:
+                state(self, message)
 
     def _divided(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The messages of before, and those of this run."""
@@ -421,8 +419,7 @@ class AGUI(Dialect):
         w = self.w
         self._state("text", message, _ASSISTANT)
         for _, call in w.objects("tool_call", message.get("toolCalls")):
-            function = call.get("function")
-            function = function if isinstance(function, dict) else {}
+            function = call["function"] if isinstance(call.get("function"), dict) else {}
             start = {
                 "toolCallId": call.get("id"),
                 "toolCallName": function.get("name"),
@@ -435,7 +432,11 @@ class AGUI(Dialect):
             else:
                 parent = {"parentMessageId": message.get("id")} if self._came.is_renamed else {}
                 w.update(slot, extra={**parent, **_rest(call, _ENTRY)})
-            w.restate_call(slot, json_text(function.get("arguments")))
+            text = json_text(function.get("arguments"))
+            if slot.has_text and not slot.open and text.strip() and not _json.is_object(text, w.json_depth):
+                w.diagnose("bad_restatement", f"{len(text)} characters of argument text", 0, slot.index)
+            else:
+                w.restate_call(slot, text)
             w.stop(slot)
 
     def _reasoning_message(self, message: dict[str, Any]) -> None:
