@@ -91,8 +91,6 @@ class Gemini(Dialect):
         # Where the response stands in a payload, and whether a part of this one is a part whatever it holds.
         self._root: tuple[str, ...] = ()
         self._begun = self._is_whole = False
-        # How the facts of the payload before were spelled.
-        self._spelled: list[str] = []
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         body = _unwrapped(payload)
@@ -135,10 +133,8 @@ class Gemini(Dialect):
         w.message(id=field(payload, "responseId"), model=field(payload, "modelVersion"), created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)
-        spelled = [key for key in payload if key in _FACTS]
-        if spelled != self._spelled:
-            self._spelled = spelled
-            for key in spelled:
+        for key in payload:
+            if key in _FACTS:
                 w.extra((*root, key), None)
         candidates = payload.get("candidates")
         for place, candidate in enumerate(candidates if isinstance(candidates, list) else [candidates]):

@@ -87,7 +87,7 @@ class GeminiInteractions(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        kind = payload.get("event_type") or frame.event
+        kind: Any = payload.get("event_type") or frame.event
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             if type(payload.get("index")) in (int, str):
@@ -104,9 +104,8 @@ class GeminiInteractions(Dialect):
                 w.extras(payload, _FLAT)
             elif interaction_in(payload) is not payload:
                 w.extras(payload, _EVENT)
-            if "error" in payload:
-                self.tell_error(payload)
-            if isinstance(kind, str) and kind.startswith("content."):
+            self.error_beside(payload)
+            if kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
             steps = payload.get("steps") or payload.get("outputs")
@@ -288,11 +287,7 @@ class GeminiInteractions(Dialect):
         slot = self.w.slot(0, index)
         kind = word(delta.get("type"), default="None") if isinstance(delta, dict) else "step.delta"
         handler = _by_kind(DELTAS, kind, None)
-        if (
-            handler is None
-            or not isinstance(delta, dict)
-            or (slot is not None and slot.open and slot.kind == "unknown")
-        ):
+        if handler is None or (slot is not None and slot.open and slot.kind == "unknown"):
             self.w.unknown(kind, payload)
         else:
             handler(self, index, delta, frame, "delta")

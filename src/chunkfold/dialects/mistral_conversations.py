@@ -148,8 +148,6 @@ class MistralConversations(Dialect):
         self._is_whole = True
         w.whole()
         w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
-        if payload.get("outputs") == []:
-            w.extra(("outputs",), [])
         for place, entry in w.objects("outputs", payload.get("outputs")):
             kind = entry.get("type")
             handlers = ENTRIES.get(kind, ()) if isinstance(kind, str) else ()
