@@ -148,6 +148,12 @@ def test_starts_and_ends_may_have_a_piece():
     assert calls_of(response) == BOTH[:1]
 
 
+def test_a_call_may_get_its_name_with_a_second_start():
+    start = {"type": "TOOL_CALL_START", "toolCallId": "a"}
+    response = folded(START, start, {**start, "toolCallName": "f", "delta": '{"x":1}'}, END)
+    assert calls_of(response) == BOTH[:1]
+
+
 def said(id_, *deltas):
     return [
         {"type": "TEXT_MESSAGE_START", "messageId": id_, "role": "assistant"},

@@ -54,13 +54,16 @@ class ItemParts:
             family, kind, field = part_row(part, default)
             found = next_told(came.get(kind, []), part.get(field), left[kind])
             left[kind] -= 1
-            if found is not None and found[1] != part.get(field):
-                part = {**part, field: found[1]}
-            if found is None and kind == "reasoning" and not both and item.tells(family, part.get(field)):
+            if found is not None:
+                piece, text = found
+                part = part if text == part.get(field) else {**part, field: text}
+            elif kind == "reasoning" and not both and item.tells(family, part.get(field)):
                 continue
-            if found is None and (family, kind, place) in item.pieces:
-                place = -1 - place  # where the count began at 1, another part has that index
-            self.take(item, part, default, found[0] if found else self.at(item, family, kind, place))
+            else:
+                # Where the count began at 1, another part has that index.
+                place = -1 - place if (family, kind, place) in item.pieces else place
+                piece = self.at(item, family, kind, place)
+            self.take(item, part, default, piece)
 
     def take(self, item: Item, part: dict[str, Any], default: str, piece: Piece) -> None:
         """A part whole, or as it is at its start."""

@@ -82,9 +82,8 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
         chunk.pop("input", None)  # the call has it
         chunk.pop("args", None)
     if kind == "tool-result" and chunk.get("isError") is True:
-        chunk = {**chunk, "type": "tool-output-error", "errorText": chunk.get("output")}
         del chunk["isError"]
-        chunk.pop("output", None)
+        chunk |= {"type": "tool-output-error", "errorText": chunk.pop("output", None)}
     if kind == "tool-call" and payload.get("invalid") is True:
         chunk |= {"type": "tool-input-error", "errorText": chunk.pop("error", None)}
     if kind == "source":
@@ -132,10 +131,9 @@ def model_of(payload: Mapping[str, Any]) -> str | None:
     return None
 
 
-def usage_of(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def usage_of(payload: Mapping[str, Any]) -> Any:
     """The usage that the end of the stream tells: that of all steps together."""
-    usage = payload.get("usage") if is_blank(payload.get("totalUsage")) else payload["totalUsage"]
-    return usage if isinstance(usage, dict) else None
+    return payload.get("usage") if is_blank(payload.get("totalUsage")) else payload["totalUsage"]
 
 
 def sdk_usage(raw: dict[str, Any]) -> Usage:

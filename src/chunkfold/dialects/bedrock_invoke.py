@@ -224,8 +224,7 @@ class BedrockInvoke(Dialect):
     def _llama(self, payload: dict[str, Any]) -> None:
         self._piece(0, payload["generation"], payload.get("stop_reason"), "stop_reason")
         self._count(payload)
-        if None in payload.values() or payload["generation"] == "":
-            self.w.blanks(payload, ())
+        self.w.blanks(payload, ())
         self.w.extras(payload, _LLAMA | _COUNTS)
 
     def _mistral(self, payload: dict[str, Any]) -> None:

@@ -282,11 +282,7 @@ class GeminiInteractions(Dialect):
         slot = self.w.slot(0, index)
         kind = word(delta.get("type"), default="None") if isinstance(delta, dict) else "step.delta"
         handler = _by_kind(DELTAS, kind, None)
-        if (
-            handler is None
-            or not isinstance(delta, dict)
-            or (slot is not None and slot.open and slot.kind == "unknown")
-        ):
+        if handler is None or (slot is not None and slot.open and slot.kind == "unknown"):
             self.w.unknown(kind, payload)
         else:
             handler(self, index, delta, frame, "delta")

@@ -141,12 +141,12 @@ class OpenAIResponses(Dialect):
         """A `[DONE]`, which compatible servers send, says nothing: only the closing events count."""
 
     def close(self) -> None:
-        for item in self._items.all:
-            if item.kind in CALLS and not item.done and not self._completed:
+        for item in [item for item in self._items.all if not item.done]:
+            if item.kind in CALLS and not self._completed:
                 self.w.cut(item.first.slot)
-            if item.outputs and not item.done:
+            if item.outputs:
                 self.w.update(item.first.slot, extra={"content": _call_items.printed(item)})
-            elif item.kind in CALLS and not item.done and not item.first.has_text:
+            elif item.kind in CALLS and not item.first.has_text:
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
                     self._finish(item, item.given, b"")
