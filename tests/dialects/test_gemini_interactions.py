@@ -107,4 +107,3 @@ def test_no_arguments_for_a_step_that_never_began_open_no_call():
     )
     response = assert_laws(body, [body[:50], body[50:]])
     assert [part.kind for part in response.parts] == ["text"]
-    assert response.diagnostics == ()

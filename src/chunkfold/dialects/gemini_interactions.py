@@ -109,7 +109,8 @@ class GeminiInteractions(Dialect):
             if kind.startswith("content."):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
-            self.restated(payload.get("steps") or payload.get("outputs"))
+            steps = payload.get("steps") or payload.get("outputs")
+            self.restated(steps if isinstance(steps, list) else None)
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 w.whole()
@@ -328,10 +329,10 @@ class GeminiInteractions(Dialect):
         w = self.w
         slot, text = w.slot(0, index), json_text(delta.get("arguments") or None, frame.data, *path, "arguments")
         if slot is None or slot.kind not in CALLS:
-            if not text:
-                return
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
+            if not text:
+                return
             if slot is None or not slot.open:
                 slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, text)
