@@ -36,6 +36,8 @@ BODIES = [
     ({"error": '{"error": {"type": "overloaded_error", "message": "m"}}'}, ("overloaded_error", None, 529, True)),
     ({"error": {"code": 503, "error": "m"}}, (None, 503, 503, True)),
     ({"error": ["m"]}, (None, None, None, False)),
+    ({"error": ["m", "n"]}, (None, None, None, False)),
+    ({"errors": "m"}, (None, None, None, False)),
     ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
     ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),
 ]  # fmt: skip

@@ -164,10 +164,11 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         if before is not None:
             w.stop(before)
     else:
-        if text and isinstance(names, list) and (slot.extra or {}).get("$field") == "reasoning_details":
+        told = slot.extra or {}
+        if text and told.get("$field") == "reasoning_details":
             rest["$field"] = names  # it was opened without a text, which stands beside it from here on
-        new = {name: value for name, value in rest.items() if value and value != (slot.extra or {}).get(name)}
-        slot.extra = {**(slot.extra or {}), **new}
+        new = {name: value for name, value in rest.items() if value and value != told.get(name)}
+        slot.extra = {**told, **new}
         if detail.get("data"):
             new["encrypted"] = detail["data"]
         w.update(slot, extra=new)
@@ -182,7 +183,7 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
     w = chat.w
     names = [*_said(delta), "thinking_blocks"]
     for _place, block in w.objects("thinking_blocks", value):
-        rest = {key: item for key, item in block.items() if key not in _BLOCK and item is not None}
+        rest = {key: item for key, item in block.items() if key not in _BLOCK}
         if block.get("type") == "redacted_thinking":
             redacted = {"redacted": True, "encrypted": block.get("data")}
             w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
