@@ -117,8 +117,7 @@ def stream(
         UnknownDialect: If no dialect has that name.
         TypeError: If an argument is of another type.
     """
-    course = _course(locals())  # all that was given, by its names
-    return ResilientStream(course)
+    return ResilientStream(_course(locals()))  # all that was given, by its names
 
 
 def astream(
@@ -155,8 +154,7 @@ def astream(
     *connect* may return an awaitable or an asynchronous context manager. Every wait can be cancelled, and what is
     cancelled is not tried again. `response()` is a plain method and never waits.
     """
-    course = _course(locals())  # all that was given, by its names
-    return AsyncResilientStream(course)
+    return AsyncResilientStream(_course(locals()))  # all that was given, by its names
 
 
 _SETTINGS: dict[str, type[Any]] = {"timeouts": Timeouts, "retry": Retry, "rate_limits": RateLimitRetry}
@@ -301,9 +299,9 @@ class ResilientStream(_Resilient):
         left = self._course.patience()
         if left is not None and left <= 0:
             return OVERDUE
+        leave: Any = None
         try:
             source = connect()
-            leave: Any = None
             if _is_manager(source, "__enter__", "__iter__"):
                 manager = source
                 source = manager.__enter__()
@@ -311,7 +309,7 @@ class ResilientStream(_Resilient):
         except Exception as error:  # noqa: BLE001 - as above
             if not _is_answer(error):
                 return Failed(error)
-            source, leave = error, None
+            source = error
         try:
             self._opened = opened = open_source(source)
             self._ways_out = (opened.close, leave)
@@ -550,9 +548,7 @@ def _is_manager(source: Any, enter: str, iterate: str) -> bool:
     return (
         hasattr(type(source), enter)
         and not hasattr(type(source), iterate)
-        and not hasattr(source, "headers")
-        and not hasattr(source, "read")
-        and not hasattr(source, "__fspath__")
+        and not any(hasattr(source, name) for name in ("headers", "read", "__fspath__"))
     )
 
 
