@@ -136,9 +136,8 @@ def body(response: Response) -> dict[str, Any]:
         for choice in choices_of(response, kept, _is_content)
     ]
     error = error_of(response)
-    if choices or error is None:
-        if not whole:
-            out["object"] = "chat.completion"
+    if not whole and (choices or error is None):
+        out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
         out["choices"] = choices or (None if error is not None and extra.get("choices", []) is None else [])
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
@@ -161,7 +160,7 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
         out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
     if not whole:
         shown = out["message"]
-        shown["role"] = shown.get("role") or choice.role
+        shown["role"] = choice.role
         if shown.setdefault("content", None) is None:
             shown["content"] = _NO_CONTENT.get(response.vendor or "")
         out.setdefault("finish_reason", None)
