@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
 from chunkfold._intake import Intake
-from chunkfold._observers import report
+from chunkfold._observers import Teller
 from chunkfold._sdk_streams import unread_response
 from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _is_async_httpx, is_whole_answer
-from chunkfold._wording import described, observer
+from chunkfold._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,7 +39,7 @@ class WrappedFold:
     def __init__(self, folder: SourceFolder, on_done: Callable[[Response], object] | None) -> None:
         self._folder = folder
         self._intake = Intake(folder)
-        self._on_done = on_done
+        self._teller = Teller({"on_done": on_done})
         self._over = False
         # Bytes have come, so that the objects made of them say nothing new.
         self._hears_bytes = False
@@ -109,11 +109,7 @@ class WrappedFold:
         except Exception as fault:  # noqa: BLE001 - as above
             self._error = self._error or fault
             response = self._folder.snapshot()
-        if self._on_done is not None:
-            try:
-                self._on_done(response)
-            except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-                report("on_done")
+        self._teller.tell("on_done", response)
 
     def _is_the_sdks_own(self, error: BaseException | None) -> bool:
         """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""
@@ -160,7 +156,6 @@ def wrap(
         UnknownDialect: If no dialect has that name.
     """
     kind = _kind_of(vendor_stream)
-    observer("on_done", on_done)
     folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,

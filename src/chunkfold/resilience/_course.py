@@ -39,11 +39,10 @@ from chunkfold.response import Response, StreamError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from chunkfold._observers import Observers
+    from chunkfold._observers import Observers, Teller
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter
-    from chunkfold.resilience._news import News
     from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts
     from chunkfold.resilience._steps import Step
 
@@ -71,7 +70,7 @@ class Course:
         limiter_tokens: float,
         options: Mapping[str, Any],
         observers: Observers | None,
-        news: News,
+        news: Teller,
     ) -> None:
         self.clock = self._clock = clock
         self._stream = Fallback(connect=connect, dialect=dialect)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._at_exit import remember
 from chunkfold._intake import next_of
-from chunkfold._observers import NAMES, Observers
+from chunkfold._observers import NAMES, Observers, Teller
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText, AsyncText
 from chunkfold._wording import checked
@@ -15,7 +15,6 @@ from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._headers import headers_of
-from chunkfold.resilience._news import News
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
 from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
@@ -183,7 +182,7 @@ def _course(given: dict[str, Any]) -> Course:
         limiter_tokens=given["limiter_tokens"],
         options={name: given[name] for name in _OPTIONS},
         observers=Observers.of(*(given[name] for name in NAMES)),
-        news=News(given["on_attempt"], given["on_retry"], given["on_fallback"]),
+        news=Teller({name: given[name] for name in ("on_attempt", "on_retry", "on_fallback")}),
     )
 
 
