@@ -30,6 +30,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     item_of,
+    unwrapped,
     usage_of,
     usual,
 )
@@ -249,17 +250,13 @@ def _content(parts: list[Part]) -> Any:
             items.append(copied(part.payload))
         elif isinstance(part, TextPart):
             items.append(part.text if form == "string" else {"type": "text", **fields(part.extra), "text": part.text})
-            items += [_citation(item) for item in part.annotations]
+            items += map(unwrapped, part.annotations)
         elif isinstance(part, ReasoningPart) and form == "inner" and items:
             inner = items[-1].get(part.extra.get("$field"))
             inner.append(_inner(part)) if isinstance(inner, list) else items.append(_thinking(part))
         else:
             items.append(_thinking(part) if isinstance(part, ReasoningPart) else _image(part))  # type: ignore[arg-type]
     return items
-
-
-def _citation(item: dict[str, Any]) -> Any:
-    return copied(item["value"] if item.keys() == {"value"} else item)
 
 
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
