@@ -325,7 +325,7 @@ class ChoiceBuilder:
         if said and said[-1] == new:
             return
         if new in said[1:]:
-            said.remove(new) if said[0] != new else said.pop(said.index(new, 1))
+            del said[said.index(new, 1)]
         said.append(new)
 
     def annotate(self, items: tuple[dict[str, Any], ...]) -> None:

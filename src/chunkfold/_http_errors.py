@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from chunkfold import _json
 from chunkfold.dialects._error_words import is_retryable
 from chunkfold.dialects._errors import error_in, read_error, seconds
 from chunkfold.response import StreamError
 
-__all__ = ["retry_after_seconds", "status_error"]
+__all__ = ["ERROR_BODY_BYTES", "retry_after_seconds", "said_in", "status_error"]
+
+ERROR_BODY_BYTES = 1 << 20
+"""So much is read of the body of an error."""
+
+
+def said_in(body: bytes) -> Any:
+    """What the body of an error says: JSON, or the beginning of a text."""
+    try:
+        return _json.decode(body)[0]
+    except ValueError:
+        return body.decode(errors="replace")[:200]
 
 
 def status_error(status: int, body: Any, retry_after: float | None = None) -> StreamError:

@@ -78,14 +78,9 @@ async def next_of(pieces: Any) -> Any:
 
 def error_of(opened: Opened, body: bytes) -> StreamError:
     """The error of an HTTP response with a status of 300 and over."""
-    from chunkfold import _json
-    from chunkfold._http_errors import retry_after_seconds, status_error
+    from chunkfold._http_errors import retry_after_seconds, said_in, status_error
 
-    try:
-        said: Any = _json.decode(body)[0]
-    except ValueError:
-        said = body.decode(errors="replace")[:200] if body.strip() else None
-    return status_error(opened.status or 0, said, retry_after_seconds(opened.retry_after))
+    return status_error(opened.status or 0, said_in(body), retry_after_seconds(opened.retry_after))
 
 
 class Refusal:

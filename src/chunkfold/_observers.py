@@ -9,20 +9,19 @@ from chunkfold._wording import observer
 from chunkfold.events import MessageReset, PartReplace, PartStart, PartStop, ReasoningDelta, TextDelta, UsageUpdate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from chunkfold._source_folder import SourceFolder
     from chunkfold.events import Event
-    from chunkfold.parts import ToolCall
     from chunkfold.response import Response, Usage
 
-__all__ = ["NAMES", "Observers", "Teller", "report"]
+__all__ = ["NAMES", "Observers", "Teller"]
 
 # The options that name them, in order.
 NAMES = ("on_text", "on_reasoning", "on_tool_call", "on_usage", "on_done")
 
 
-def report(name: str) -> None:
+def _report(name: str) -> None:
     """Tell through `logging` that an observer has raised; the exception being handled goes with it."""
     import logging
 
@@ -30,39 +29,37 @@ def report(name: str) -> None:
 
 
 class Teller:
-    """Who tells observers. One that raises is reported once, and stops nothing."""
+    """
+    Tells observers, each by the name of its option. One that raises is reported once, and stops nothing.
 
-    def __init__(self) -> None:
+    Raises:
+        TypeError: If one cannot be called back.
+    """
+
+    def __init__(self, observers: Mapping[str, Callable[[Any], object] | None]) -> None:
+        for name, given in observers.items():
+            observer(name, given)
+        self._observers = observers
         self._reported: set[str] = set()
 
-    def _tell(self, name: str, observer: Callable[[Any], object] | None, news: Any) -> None:
-        if observer is None:
+    def tell(self, name: str, news: Any) -> None:
+        """Tell *news* to whoever wants such."""
+        told = self._observers[name]
+        if told is None:
             return
         try:
-            observer(news)
+            told(news)
         except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
             if name not in self._reported:
                 self._reported.add(name)
-                report(name)
+                _report(name)
 
 
 class Observers(Teller):
     """The callbacks of one stream."""
 
-    def __init__(
-        self,
-        on_text: Callable[[str], object] | None,
-        on_reasoning: Callable[[str], object] | None,
-        on_tool_call: Callable[[ToolCall], object] | None,
-        on_usage: Callable[[Usage], object] | None,
-        on_done: Callable[[Response], object] | None,
-    ) -> None:
-        super().__init__()
-        self._on_text = on_text
-        self._on_reasoning = on_reasoning
-        self._on_tool_call = on_tool_call
-        self._on_usage = on_usage
-        self._on_done = on_done
+    def __init__(self, observers: Mapping[str, Callable[[Any], object] | None]) -> None:
+        super().__init__(observers)
         self._kinds: dict[int, str] = {}
         self._usage: Usage | None = None
         # What is to be told: the events of several reads, and the end, where an observer reads on or closes the stream.
@@ -78,9 +75,9 @@ class Observers(Teller):
         Raises:
             TypeError: If one cannot be called back.
         """
-        for name, callback in zip(NAMES, callbacks, strict=True):
-            observer(name, callback)
-        return None if all(callback is None for callback in callbacks) else cls(*callbacks)
+        if all(callback is None for callback in callbacks):
+            return None
+        return cls(dict(zip(NAMES, callbacks, strict=True)))
 
     def hear(self, events: list[Event], folder: SourceFolder) -> None:
         """Tell what *events*, already folded by *folder*, say about choice 0."""
@@ -105,17 +102,17 @@ class Observers(Teller):
             self._is_telling = False
             end, self._end = self._end, None
             if end is not None:
-                self._tell("on_done", self._on_done, end)
+                self.tell("on_done", end)
 
     def _tell_read(self, events: list[Event], folder: SourceFolder) -> None:
         resets: list[tuple[int, int]] | None = None
         for position, event in enumerate(events):
             if isinstance(event, TextDelta):
                 if event.choice == 0 and self._kinds.get(event.index) == "text":
-                    self._tell("on_text", self._on_text, event.text)
+                    self.tell("on_text", event.text)
             elif isinstance(event, ReasoningDelta):
                 if event.choice == 0:
-                    self._tell("on_reasoning", self._on_reasoning, event.text)
+                    self.tell("on_reasoning", event.text)
             elif isinstance(event, PartStart):
                 if event.choice == 0:
                     self._kinds[event.index] = event.kind
@@ -124,18 +121,18 @@ class Observers(Teller):
                     self._kinds[event.index] = event.part.kind
             elif isinstance(event, PartStop):
                 index = event.index or 0
-                if self._on_tool_call and event.choice == 0 and self._kinds.get(index) == "tool_call":
+                if self._observers["on_tool_call"] and event.choice == 0 and self._kinds.get(index) == "tool_call":
                     resets = _resets_in(events) if resets is None else resets
                     call = folder.part_at(0, index)
                     # Else the policy takes it away, or the server has done so later in the same read.
                     if call is not None and not _is_void(index, position, resets):
-                        self._tell("on_tool_call", self._on_tool_call, call)
+                        self.tell("on_tool_call", call)
             elif isinstance(event, UsageUpdate):
                 # A policy may merge reports in a way of its own; else each has what came before.
                 usage = folder.merged_usage or event.usage
                 if usage != self._usage:
                     self._usage = usage
-                    self._tell("on_usage", self._on_usage, usage)
+                    self.tell("on_usage", usage)
 
 
 def _resets_in(events: list[Event]) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from chunkfold._intake import refusal_of
 from chunkfold._sdk_streams import unread_response
 from chunkfold._source_folder import SourceFolder
 from chunkfold._sources import _is_async_httpx, is_whole_answer
-from chunkfold._wording import described, observer
+from chunkfold._wording import described
 from chunkfold._wrapped_fold import WrappedFold
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def wrap(
         UnknownDialect: If no dialect has that name.
     """
     kind = _kind_of(vendor_stream)
-    observer("on_done", on_done)
     folder = SourceFolder(
         dialect,
         split_think_tags=split_think_tags,

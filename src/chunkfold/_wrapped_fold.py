@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold._at_exit import forget, remember
 from chunkfold._intake import Intake, Refusal
-from chunkfold._observers import report
+from chunkfold._observers import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class WrappedFold:
         self._most_reads = _READS if timer is None else 1
         self._folder = folder
         self._intake = Intake(folder)
-        self._on_done = on_done
+        self._teller = Teller({"on_done": on_done})
         self._over = False
         # Bytes have come, so that the objects made of them say nothing new.
         self._hears_bytes = False
@@ -122,11 +122,7 @@ class WrappedFold:
         except Exception as fault:  # noqa: BLE001 - as above
             self._error = self._error or fault
             response = self._folder.snapshot()
-        if self._on_done is not None:
-            try:
-                self._on_done(response)
-            except Exception:  # noqa: BLE001 - an observer's fault is reported, not raised
-                report("on_done")
+        self._teller.tell("on_done", response)
 
     def _is_the_sdks_own(self, error: BaseException | None) -> bool:
         """True for what an SDK makes of an error that the server has told, or raises behind the end of the stream."""

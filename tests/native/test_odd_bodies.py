@@ -414,3 +414,11 @@ def test_an_exception_of_bedrock_amid_a_models_own_stream_stands_under_its_name(
     told = {"message": "gone", "originalStatusCode": 500}
     body = chunkfold.fold([chunk(start), chunk(block), {"modelStreamErrorException": told}]).to_native()
     assert (body["modelStreamErrorException"], "error" in body) == (told, False)
+
+
+def test_what_two_events_say_of_one_error_is_put_together():
+    said = {"code": "server_error", "message": "gone"}
+    failed = {"id": "r", "object": "response", "status": "failed", "error": {**said, "more": 1}, "output": []}
+    events = [{"type": "error", **said, "param": None}, {"type": "response.failed", "response": failed}]
+    body = chunkfold.fold(events, "openai-responses").to_native()
+    assert body["error"] == {**said, "param": None, "more": 1}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
 
 from chunkfold import __version__
 from chunkfold._sources import read_file
-from chunkfold.errors import ChunkfoldError, LimitExceeded, UnknownDialect
+from chunkfold.errors import ChunkfoldError, LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,12 +104,8 @@ def _fold(words: list[str]) -> int:
     options = _fold_parser().parse_args(words)
     from chunkfold import dialects
 
-    try:
-        if options.dialect != "auto":
-            dialects.get(options.dialect)
-    except UnknownDialect as error:
-        _complain(str(error))
-        return USAGE
+    if options.dialect != "auto":
+        dialects.get(options.dialect)  # a wrong name is told once, not of each file
     status = OK
     for name in options.files or ["-"]:
         status = max(status, _fold_one(name, options))
@@ -123,7 +119,9 @@ def _fold_one(name: str, options: argparse.Namespace) -> int:
     from chunkfold.cli._show import Body, Events, Live, Record
 
     form = Events if options.events else Record if options.json else Body if options.native else Live
-    show = form(name, several=len(options.files) > 1)
+    show = form(name)
+    if len(options.files) > 1:
+        show.head()
     try:
         source = _open(name)
     except OSError as error:

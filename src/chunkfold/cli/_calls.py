@@ -47,10 +47,8 @@ class Calls:
             self._sheets = {index: sheet for index, sheet in self._sheets.items() if index < event.from_part}
             self._finished.clear()
             return False
-        if getattr(event, "choice", None) != 0:
-            return False
         index = getattr(event, "index", None)
-        if not isinstance(index, int):
+        if getattr(event, "choice", None) != 0 or not isinstance(index, int):
             return False
         if isinstance(event, PartStart) and event.kind in CALLS:
             self._sheets[index] = _Sheet(event.name, is_text=event.tool_type == "custom")

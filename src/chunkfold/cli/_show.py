@@ -51,9 +51,8 @@ class Show:
     # Whether standard output gets something before the end.
     is_live = False
 
-    def __init__(self, name: str, *, several: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.several = several
         self._has_bar = False
 
     def watch(self, source: _File) -> Iterator[bytes]:
@@ -82,6 +81,9 @@ class Show:
         if self._has_bar:
             tell("\r\x1b[K")
             self._has_bar = False
+
+    def head(self) -> None:
+        """Say which of several sources it is."""
 
     def event(self, event: Event) -> None:
         """Show one event."""
@@ -125,8 +127,8 @@ class Events(Show):
 
     is_live = True
 
-    def __init__(self, name: str, *, several: bool) -> None:
-        super().__init__(name, several=several)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self._error: StreamError | None = None
         self._is_over = False
 
@@ -150,8 +152,8 @@ class Live(Show):
 
     is_live = True
 
-    def __init__(self, name: str, *, several: bool) -> None:
-        super().__init__(name, several=several)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self._to_person = sys.stdout.isatty()
         self._is_mixed = not self._to_person and is_same_file(sys.stdout, sys.stderr)
         self._colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
@@ -167,8 +169,9 @@ class Live(Show):
         self._unnamed: set[tuple[int, int]] = set()
         self.live_arguments = self._to_person
         self._calls = Calls(self._fill) if self._to_person else None
-        if several:
-            self._note(f"==> {name} <==")
+
+    def head(self) -> None:
+        self._note(f"==> {self.name} <==")
 
     def event(self, event: Event) -> None:
         if self._first is None and is_output(event):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
     "choices_of", "copied", "data_url", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of",
-    "parsed", "usage_of", "usual", "with_object", "with_object_text",
+    "parsed", "unwrapped", "usage_of", "usual", "with_object", "with_object_text",
 ]  # fmt: skip
 
 AnyPart = TypeVar("AnyPart", bound="Part")
@@ -61,6 +61,11 @@ LAST: Final = Rule("last")
 APPEND: Final = Rule("append")
 EXTEND: Final = Rule("extend")
 TRANSPORT: Final = Rule("transport")
+
+
+def unwrapped(item: Any) -> Any:
+    """A copy of an entry of a list, or of what is wrapped in it because it is no object."""
+    return copied(item["value"] if isinstance(item, dict) and item.keys() == {"value"} else item)
 
 
 def is_whole(response: Response) -> bool:

@@ -25,6 +25,7 @@ from chunkfold.native._build import (
     fields,
     fill,
     is_whole,
+    unwrapped,
     usage_of,
     with_object,
 )
@@ -196,7 +197,7 @@ def _text(part: TextPart) -> dict[str, Any]:
         has_text = part.text or not inner or "text" in inner
         cited["content"] = [{**inner, "text": part.text} if has_text else inner]
     if part.annotations and not cited.get("citations"):
-        cited["citations"] = [copied(item["value"] if item.keys() == {"value"} else item) for item in part.annotations]
+        cited["citations"] = [*map(unwrapped, part.annotations)]
     return {**fields(part.extra, ("citationsContent",)), "citationsContent": cited}
 
 

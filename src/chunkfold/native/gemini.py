@@ -26,6 +26,7 @@ from chunkfold.native._build import (
     fields,
     fill,
     item_of,
+    unwrapped,
     usage_of,
     with_object,
 )
@@ -175,7 +176,7 @@ def _logprobs(choice: Choice, kept: Any) -> Any:
             rivals = token.pop("topCandidates")
             top.append({"candidates": copied(rivals)} if isinstance(rivals, list) else copied(rivals))
         if token != {"value": None}:
-            chosen.append(copied(token["value"] if token.keys() == {"value"} else token))
+            chosen.append(unwrapped(token))
     out[_key(out, "chosenCandidates")] = chosen
     if top:
         out[_key(out, "topCandidates")] = top
@@ -195,7 +196,7 @@ def _parts(parts: Iterable[Part]) -> list[Any]:
             call = next((item[key] for item in made for key in (_CALL, _snake(_CALL)) if key in item), None)
             pieces = call.setdefault("partialArgs", []) if isinstance(call, dict) else None
             if isinstance(pieces, list):
-                pieces.append(_payload(part))
+                pieces.append(unwrapped(part.payload))
                 continue
         out.append(_part(part))
     return out
@@ -203,7 +204,7 @@ def _parts(parts: Iterable[Part]) -> list[Any]:
 
 def _part(part: Part) -> Any:
     if isinstance(part, UnknownPart):
-        return _payload(part)
+        return unwrapped(part.payload)
     if isinstance(part, ToolCall):
         out = _server_call(part) if part.server_side else _call(part)
     elif isinstance(part, ToolResult):
@@ -223,11 +224,6 @@ def _part(part: Part) -> Any:
     signature = out.pop("signature", None)
     _set(out, "thoughtSignature", signature)
     return out
-
-
-def _payload(part: UnknownPart) -> Any:
-    payload = part.payload
-    return copied(payload["value"] if isinstance(payload, dict) and payload.keys() == {"value"} else payload)
 
 
 def _described(extra: dict[str, Any], field: str, **facts: Any) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     item_of,
+    unwrapped,
     usage_of,
     usual,
     with_object,
@@ -265,9 +266,7 @@ def _content(part: TextPart | RefusalPart | ImagePart | AudioPart | FilePart) ->
     if isinstance(part, (TextPart, RefusalPart)):
         out = {**fields(item_of(part)), "type": "text", "text": part.text}
         if isinstance(part, TextPart) and part.annotations and not out.get("annotations"):
-            out["annotations"] = [
-                copied(item["value"] if item.keys() == {"value"} else item) for item in part.annotations
-            ]
+            out["annotations"] = [*map(unwrapped, part.annotations)]
         return out
     out = {"type": part.kind, **fields(part.extra)}
     fill(out, mime_type=part.media_type, uri=part.url)

@@ -30,6 +30,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     item_of,
+    unwrapped,
     usage_of,
     usual,
     with_object_text,
@@ -142,9 +143,8 @@ def body(response: Response) -> dict[str, Any]:
         for choice in choices_of(response, kept, _is_content)
     ]
     error = error_of(response)
-    if choices or error is None:
-        if not whole:
-            out["object"] = "chat.completion"
+    if not whole and (choices or error is None):
+        out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
         out["choices"] = choices or (None if error is not None and extra.get("choices", []) is None else [])
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
@@ -167,7 +167,7 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
         out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
     if not whole:
         shown = out["message"]
-        shown["role"] = shown.get("role") or choice.role
+        shown["role"] = choice.role
         if shown.setdefault("content", None) is None:
             shown["content"] = _NO_CONTENT.get(response.vendor or "")
         out.setdefault("finish_reason", None)
@@ -256,17 +256,13 @@ def _content(parts: list[Part]) -> Any:
             items.append(copied(part.payload))
         elif isinstance(part, TextPart):
             items.append(part.text if form == "string" else {"type": "text", **fields(part.extra), "text": part.text})
-            items += [_citation(item) for item in part.annotations]
+            items += map(unwrapped, part.annotations)
         elif isinstance(part, ReasoningPart) and form == "inner" and items:
             inner = items[-1].get(part.extra.get("$field"))
             inner.append(_inner(part)) if isinstance(inner, list) else items.append(_thinking(part))
         else:
             items.append(_thinking(part) if isinstance(part, ReasoningPart) else _image(part))  # type: ignore[arg-type]
     return items
-
-
-def _citation(item: dict[str, Any]) -> Any:
-    return copied(item["value"] if item.keys() == {"value"} else item)
 
 
 def _thinking(part: ReasoningPart) -> dict[str, Any]:

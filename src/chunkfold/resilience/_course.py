@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from chunkfold import _json, dialects
+from chunkfold import dialects
+from chunkfold._http_errors import ERROR_BODY_BYTES, said_in
 from chunkfold._source_folder import SourceFolder
 from chunkfold.errors import (
     FallbackFailed,
@@ -38,17 +39,15 @@ from chunkfold.response import Response, StreamError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from chunkfold._observers import Observers
+    from chunkfold._observers import Observers, Teller
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter
-    from chunkfold.resilience._news import News
     from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts
     from chunkfold.resilience._steps import Step
 
 __all__ = ["Course"]
 
-_ERROR_BODY_BYTES = 1 << 20
 _GAP = "sequence_gap"
 
 
@@ -71,7 +70,7 @@ class Course:
         limiter_tokens: float,
         options: Mapping[str, Any],
         observers: Observers | None,
-        news: News,
+        news: Teller,
     ) -> None:
         self.clock = self._clock = clock
         self._stream = Fallback(connect=connect, dialect=dialect)
@@ -340,77 +339,69 @@ class Course:
             key = key if target.limiter_key is None else target.limiter_key
             permit = yield Admit(limiter, key, tokens, self._patience.in_all())
             if type(permit) is Failed:
-                return self._end(permit.error)
+                return self._end(now, permit.error)
             now.permit = permit
         self._patience.renew()
         opened = yield Connect(target.connect)
         if opened is OVERDUE:
-            return self._end(self._patience.lost(has_output=self._has_begun))
+            return self._end(now, self._patience.lost(has_output=self._has_begun))
         if type(opened) is Failed:
             if opened.is_mistake:
                 raise opened.error
-            return self._end(opened.error)
+            return self._end(now, opened.error)
         self._is_plain = False
         if opened.status is not None and opened.status >= 300:
-            ending = yield from self._refused(opened)
+            ending = yield from self._refused(now, opened)
         else:
-            ending = yield from self._read()
+            ending = yield from self._read(now)
         self._is_plain = False
         yield CLOSE
         return ending
 
-    def _refused(self, opened: Open) -> Generator[Step, Any, Ending]:
+    def _refused(self, now: Try, opened: Open) -> Generator[Step, Any, Ending]:
         """The server answered with an error instead of a stream: read it, as far as it goes."""
         body = bytearray()
-        while len(body) < _ERROR_BODY_BYTES:
+        while len(body) < ERROR_BODY_BYTES:
             piece = yield READ
             if not isinstance(piece, (bytes, bytearray)):
                 break
             body += piece
-        try:
-            said: Any = _json.decode(bytes(body))[0]
-        except ValueError:
-            said = body.decode(errors="replace")[:200]
-        error = http_failure(opened.status or 0, said, opened.headers, now=self._clock.wall())
-        return self._end(error, headers=opened.headers)
+        error = http_failure(opened.status or 0, said_in(bytes(body)), opened.headers, now=self._clock.wall())
+        return self._end(now, error, headers=opened.headers)
 
-    def _read(self) -> Generator[Step, Any, Ending]:
+    def _read(self, now: Try) -> Generator[Step, Any, Ending]:
         """Fold the source to its end."""
-        now = self._try
-        assert now is not None  # noqa: S101 - as in _feed
         while True:
             piece = yield READ
             if piece is END:
-                return self._end(None)
+                return self._end(now, None)
             if piece is OVERDUE:
-                return self._end(self._patience.lost(has_output=self._has_begun))
+                return self._end(now, self._patience.lost(has_output=self._has_begun))
             if type(piece) is Failed:
                 if piece.is_mistake:
                     raise piece.error
-                return self._end(piece.error)
+                return self._end(now, piece.error)
             if not self._is_watched:
-                self._feed(piece)
+                self._feed(now, piece)
             else:
                 try:
                     for whole in self._watch.passing(piece):
                         now.stash.clear()
-                        self._feed(whole)
+                        self._feed(now, whole)
                 except SequenceGap as gap:
                     now.stash = [gap.frame, self._watch.rest()]
-                    return self._end(StreamError(type=_GAP, message=str(gap), retryable=True, origin="transport"))
+                    return self._end(now, StreamError(type=_GAP, message=str(gap), retryable=True, origin="transport"))
             # Something that keeps coming and gives nothing is no life.
             left = self.patience()
             if left is not None and left <= 0:
-                return self._end(self._patience.lost(has_output=self._has_begun))
+                return self._end(now, self._patience.lost(has_output=self._has_begun))
 
     @property
     def _has_begun(self) -> bool:
         """True if the running attempt has given something."""
         return self._try is not None and self._try.first_output is not None
 
-    def _feed(self, piece: Any) -> None:
-        now = self._try
-        assert now is not None  # noqa: S101 - nothing is read without an attempt
+    def _feed(self, now: Try, piece: Any) -> None:
         while self._gaps_told < len(self._watch.gaps):
             first, last = self._watch.gaps[self._gaps_told]
             now.folder.note("sequence_gap", f"events {first} to {last} never came")
@@ -426,10 +417,8 @@ class Course:
                 self._is_plain = self._may_be_plain
         self._outlet.put(now, events)
 
-    def _end(self, how: Exception | StreamError | None, *, headers: Any = None) -> Ending:
+    def _end(self, now: Try, how: Exception | StreamError | None, *, headers: Any = None) -> Ending:
         """The source of the attempt has ended, in one way or another: fold what is left and judge it."""
-        now = self._try
-        assert now is not None  # noqa: S101 - as in _feed
         exception = how if isinstance(how, Exception) else None
         error = how if isinstance(how, StreamError) else None
         rest = self._watch.rest()

@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from chunkfold import _json
 from chunkfold._connections import status_of
 from chunkfold._folder import transport_error
-from chunkfold._http_errors import status_error
+from chunkfold._http_errors import said_in, status_error
 from chunkfold.resilience._headers import header, headers_of, retry_after
 from chunkfold.response import Response, StreamError
 
@@ -91,10 +90,7 @@ def _body_of(exception: BaseException) -> Any:
     if isinstance(body, str):
         body = body.encode()
     if isinstance(body, bytes):
-        try:
-            return _json.decode(body)[0]
-        except ValueError:
-            return body.decode(errors="replace")[:200]
+        return said_in(body)
     # Some SDKs keep the inner object alone.
     if isinstance(body, dict) and "error" not in body and ("message" in body or "type" in body):
         return {"error": body} if body.get("type") != "error" else body

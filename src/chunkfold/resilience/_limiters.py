@@ -275,14 +275,13 @@ class RateLimiter:
             permit: Permit = stop.value
             return permit
         except LimiterTimeout:
-            self._undo(steps)
+            steps.close()
             if not self._or_go_ahead:
                 raise
             self._clock.sleep(self._left(begun, longest))
             return Permit(self._clock.now() - begun)
-        except BaseException:
-            self._undo(steps)
-            raise
+        finally:
+            steps.close()
 
     async def aacquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """As `acquire`, in a task. Who is cancelled takes nothing."""
@@ -296,14 +295,13 @@ class RateLimiter:
             permit: Permit = stop.value
             return permit
         except LimiterTimeout:
-            self._undo(steps)
+            steps.close()
             if not self._or_go_ahead:
                 raise
             await self._clock.asleep(self._left(begun, longest))
             return Permit(self._clock.now() - begun)
-        except BaseException:
-            self._undo(steps)
-            raise
+        finally:
+            steps.close()
 
     def pause(self, key: str, seconds: float) -> None:
         """Let nothing through for *key* for so long: the server has said so."""
@@ -336,10 +334,6 @@ class RateLimiter:
                 requests_bucket.give_back(1)
             raise
         return Permit(waited, tokens, tokens_bucket)
-
-    @staticmethod
-    def _undo(steps: Any) -> None:
-        steps.close()
 
     def _of(self, key: str) -> tuple[TokenBucket, TokenBucket | None]:
         """The buckets of *key*. Every request passes the first, so that it can be paused."""

@@ -145,10 +145,9 @@ def _kind(error: StreamError, headers: Any) -> RateLimitKind | None:
         return None
     for kind, _ in _spent(headers, error):
         return kind
-    for kind in ("tokens", "requests"):
-        if kind in words:
-            return "tokens" if kind == "tokens" else "requests"
-    return next((kind for kind, pattern in _KIND_TEXTS if pattern.search(message)), "unknown")
+    named: tuple[RateLimitKind, ...] = ("tokens", "requests")
+    told = (kind for kind, pattern in _KIND_TEXTS if pattern.search(message))
+    return next((kind for kind in named if kind in words), None) or next(told, "unknown")
 
 
 def _spent(headers: Any, error: StreamError | None) -> Iterator[tuple[RateLimitKind, str | None]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold._at_exit import remember
 from chunkfold._intake import next_of
-from chunkfold._observers import NAMES, Observers
+from chunkfold._observers import NAMES, Observers, Teller
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText, AsyncText
 from chunkfold._wording import checked
@@ -15,7 +15,6 @@ from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._headers import headers_of
-from chunkfold.resilience._news import News
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
 from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
@@ -117,8 +116,7 @@ def stream(
         UnknownDialect: If no dialect has that name.
         TypeError: If an argument is of another type.
     """
-    course = _course(locals())  # all that was given, by its names
-    return ResilientStream(course)
+    return ResilientStream(_course(locals()))  # all that was given, by its names
 
 
 def astream(
@@ -155,8 +153,7 @@ def astream(
     *connect* may return an awaitable or an asynchronous context manager. Every wait can be cancelled, and what is
     cancelled is not tried again. `response()` is a plain method and never waits.
     """
-    course = _course(locals())  # all that was given, by its names
-    return AsyncResilientStream(course)
+    return AsyncResilientStream(_course(locals()))  # all that was given, by its names
 
 
 _SETTINGS: dict[str, type[Any]] = {"timeouts": Timeouts, "retry": Retry, "rate_limits": RateLimitRetry}
@@ -185,7 +182,7 @@ def _course(given: dict[str, Any]) -> Course:
         limiter_tokens=given["limiter_tokens"],
         options={name: given[name] for name in _OPTIONS},
         observers=Observers.of(*(given[name] for name in NAMES)),
-        news=News(given["on_attempt"], given["on_retry"], given["on_fallback"]),
+        news=Teller({name: given[name] for name in ("on_attempt", "on_retry", "on_fallback")}),
     )
 
 
@@ -301,9 +298,9 @@ class ResilientStream(_Resilient):
         left = self._course.patience()
         if left is not None and left <= 0:
             return OVERDUE
+        leave: Any = None
         try:
             source = connect()
-            leave: Any = None
             if _is_manager(source, "__enter__", "__iter__"):
                 manager = source
                 source = manager.__enter__()
@@ -311,7 +308,7 @@ class ResilientStream(_Resilient):
         except Exception as error:  # noqa: BLE001 - as above
             if not _is_answer(error):
                 return Failed(error)
-            source, leave = error, None
+            source = error
         try:
             self._opened = opened = open_source(source)
             self._ways_out = (opened.close, leave)
@@ -552,9 +549,7 @@ def _is_manager(source: Any, enter: str, iterate: str) -> bool:
     return (
         hasattr(type(source), enter)
         and not hasattr(type(source), iterate)
-        and not hasattr(source, "headers")
-        and not hasattr(source, "read")
-        and not hasattr(source, "__fspath__")
+        and not any(hasattr(source, name) for name in ("headers", "read", "__fspath__"))
     )
 
 
