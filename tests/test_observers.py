@@ -342,9 +342,9 @@ PAGE = (Path(__file__).parent.parent / "docs" / "doors.md").read_text(encoding="
 
 
 def block(title):
-    section = PAGE[PAGE.index(f"\n## {title}\n") :]
+    section = PAGE[PAGE.index(f"\n## {title}\n") + 1 :].split("\n## ")[0]
     space = {}
-    exec(compile(re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1), "docs/doors.md", "exec"), space)
+    exec(compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[-1], "docs/doors.md", "exec"), space)
     return space
 
 
