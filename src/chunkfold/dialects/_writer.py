@@ -284,6 +284,7 @@ class Writer:
     def append(self, choice: int, kind: Kind, text: Any, **start: Any) -> Slot | None:
         """More text of *kind*: it goes on the current part if that is of the same kind, else opens a new one."""
         if not isinstance(text, str) or not text:
+            self.unknown(kind, text)
             return None
         state = self.table.choice(choice)
         if self._cumulative:

@@ -112,7 +112,7 @@ class CohereV2(Dialect):
                 w.extra(("finish_reason",), holder["finish_reason"])
         if "usage" in holder:
             w.usage(holder["usage"], cohere_usage)
-            if not holder["usage"]:
+            if not holder["usage"] or not isinstance(holder["usage"], dict):
                 w.extra(("usage",), holder["usage"])
         if not message.keys() <= _FILLED:
             w.blanks(message, _FILLED, "message")

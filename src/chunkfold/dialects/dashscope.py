@@ -166,8 +166,8 @@ class DashScope(Dialect):
         inner = {
             key: value for key, value in function.items() if key not in _FUNCTION or (is_first and value in _NOTHING)
         }
-        if inner:
-            extra["function"] = inner
+        if inner or (is_first and "function" in call and function is not call["function"]):
+            extra["function"] = inner or call["function"]
         if number is not None and type(number) is not int:
             extra["index"] = number
         if arguments is not None and not isinstance(arguments, str):

@@ -164,6 +164,7 @@ class OpenAIChat(Dialect):
             if error is None and not (names_itself or payload.get("usage") or "choices" in payload):
                 self.strange(payload, frame, word(payload.get("type"), payload.get("object")))
                 return
+            w.unknown("choices", choices)
             choices = []
         if error is None or choices:
             vendor = None if _TELLING.isdisjoint(payload) or w.knows("vendor") else self._vendor(payload)

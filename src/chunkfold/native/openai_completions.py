@@ -111,7 +111,7 @@ def _logprobs(choice: Choice, form: Any) -> Any:
     if not choice.logprobs:
         return copied(form)
     out = fields(form) if isinstance(form, dict) else {}
-    if "content" in out:
+    if "content" in out or not all(isinstance(row, dict) for row in choice.logprobs):
         return {**out, "content": copied(choice.logprobs)}
     columns: dict[str, list[Any]] = {}
     for row in choice.logprobs:
