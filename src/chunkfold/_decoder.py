@@ -321,7 +321,7 @@ class Decoder:
         if forgiven == "glued_end":
             self._payloads.end_mark()
             self._templates.clear()
-        elif templates.learns:
+        elif templates.learns and self._templates is templates:
             self._learn(before, frame, payload)
 
     def _wrapped(self, frame: Frame) -> None:

@@ -133,6 +133,8 @@ class CohereV2(Dialect):
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
+            self._calls.clear()
+            self._index = 0
             self.begin_again()
         self._started = True
         self.w.message(id=payload.get("id"))
