@@ -437,3 +437,18 @@ def test_a_run_that_begins_again_when_it_has_finished_is_at_its_next_turn():
 def test_a_run_that_begins_again_before_it_has_finished_comes_anew(amid):
     response = folded(START, {**TEXT, "delta": "He"}, *amid, START, TEXT, END)
     assert response.text == "Hi"
+
+
+def test_a_snapshot_takes_back_no_more_of_split_texts_than_of_whole_ones():
+    said = [{"type": f"TEXT_MESSAGE_{kind}", "messageId": "m", **fields} for kind, fields in TOLD.items()]
+    listed = [{"id": "m", "role": "assistant", "content": "Noon."}]
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": listed}
+    body = b"".join(map(sse, [START, *said, END, START, *said, snapshot, END]))
+    plain, split = (
+        assert_laws(body, [body[:90], body[90:]], "ag-ui", split_think_tags=is_split) for is_split in (False, True)
+    )
+    assert plain.text == split.text
+    assert [part.kind for part in plain.parts] == [part.kind for part in split.parts]
+
+
+TOLD = {"START": {"role": "assistant"}, "CONTENT": {"delta": "Noon."}, "END": {}}

@@ -492,3 +492,9 @@ def test_a_thought_told_as_text_under_the_id_of_its_item_is_no_answer(answer_at,
     assert len(response.parts) == 2
     items = {item["id"]: item for item in response.to_native()["output"]}
     assert items == {"reasoning_1": thought, "msg_1": answer}
+
+
+def test_a_start_whose_content_is_no_list_opens_its_item():
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "content": True}
+    response = fold(added(message, output_index=0), added(message, output_index=1), completed())
+    assert (response.text, response.error, response.ended) == ("", None, "clean")

@@ -27,3 +27,9 @@ def test_the_usage_counts_in_a_chunk_with_warnings_too(warned):
     assert (response.usage.input_tokens, response.usage.output_tokens) == (4, 2)
     assert response.to_native()["usage"] == usage
     assert response.extra.get("system") == warned.get("system")
+
+
+def test_an_error_that_says_nothing_is_none():
+    frames = [chunk(choice("Hi"), error=[[]]), chunk(choice("", "stop"))]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")

@@ -251,7 +251,8 @@ def _says(item: Item, said: Mapping[str, str]) -> bool:
 
 
 def _text_in(parts: Any) -> str:
-    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)] if parts else []
+    dicts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    texts = [part.get("text") or part.get("refusal") for part in dicts]
     return "".join([text for text in texts if isinstance(text, str)])
 
 

@@ -66,7 +66,7 @@ class Came:
         if others is not None:
             self._rename({slot: (key, other) for (key, slot), other in zip(came, others, strict=True)})
         elif lacking:
-            self._take_back(max(0, min(slot.index for slot in lacking)))
+            self._take_back(max(0, min(map(_place, lacking))))
         self._unstated = {}
         for key, slot in self._parts:
             self._unstated.setdefault(key, []).append(slot)
@@ -77,8 +77,13 @@ class Came:
         self._parts = [(keys[slot][1] if slot in keys else key, slot) for key, slot in self._parts]
 
     def _take_back(self, index: int) -> None:
-        self._parts = [(key, slot) for key, slot in self._parts if slot.index < index]
+        self._parts = [(key, slot) for key, slot in self._parts if 0 <= _place(slot) < index]
         self._writer.reset(index, "replay")
+
+
+def _place(slot: Slot) -> int:
+    """The index of the part; of one whose text is split, that of the last piece, below 0 if there is none."""
+    return (slot.target or slot).index
 
 
 def _lacking(came: list[tuple[Key, Slot]], stated: list[Key], named: set[Key]) -> list[Slot]:

@@ -62,8 +62,11 @@ class Watsonx(OpenAIChat):
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
             SHAPES[shape](self, payload, frame)
-            if payload.get("error") or payload.get("errors"):
-                self.w.error(error_in(payload) or read_error({"message": payload["errors"], **payload}, raw=payload))
+            error = error_in(payload)
+            if error is None and payload.get("errors"):
+                error = read_error({"message": payload["errors"], **payload}, raw=payload)
+            if error is not None:
+                self.w.error(error)
 
     def _facts(self, payload: dict[str, Any]) -> None:
         self.w.message(id=payload.get("id"), model=payload.get("model_id"), created=payload.get("created"))
