@@ -155,7 +155,7 @@ class Payloads:
         """Hand a payload to the dialect, without what is around it."""
         assert self.dialect is not None  # noqa: S101 - for the type checker; set by the callers
         if self._misnamed and self._is_of_another(payload, frame, self.dialect):
-            self.dialect.strange(payload, frame, word(payload.get("type"), payload.get("object")))
+            self._foreign(payload, frame, self.dialect)
         elif self.envelope is None:
             self.dialect.decode(payload, frame)
         else:
@@ -166,6 +166,14 @@ class Payloads:
         """True for what a dialect knows, and not *dialect*, which would take what it shares and drop the rest."""
         found = dialects.recognise(payload, frame.event)
         return found is not None and found.name != dialect.name and found.name not in dialect.holds
+
+    def _foreign(self, payload: dict[str, Any], frame: Frame, dialect: dialects.Dialect) -> None:
+        """A payload of another dialect than the one that was named."""
+        error = error_event(payload) if payload.get("type") == "error" else error_body(payload)
+        if error is not None:
+            self._writer.error(error)
+        else:
+            dialect.strange(payload, frame, word(payload.get("type"), payload.get("object")))
 
     def _unpack(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """Take a payload out of its envelope."""
