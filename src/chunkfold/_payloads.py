@@ -28,7 +28,7 @@ _EXCERPT = 200
 _PACKED = {
     b"\x1f\x8b\x08": "gzip",
     b"(\xb5/\xfd": "zstd",
-    b"BZh": "bzip2",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
     b"\xfd7zXZ": "xz",
     b"PK\x03\x04": "zip",
 }
@@ -66,7 +66,7 @@ class Payloads:
         self.envelope: str | None = None
         """The field of other objects that payloads stand in; `None` as long as they stand for themselves."""
         self._end_mark = False
-        # How often a finish reason had been stated by then.
+        # How often a finish reason had been stated by the last one.
         self._reasons = 0
         self._named = dialect != "auto"
         self._suspect = self._named
@@ -125,7 +125,7 @@ class Payloads:
         """A `[DONE]`."""
         reasons = self._writer.finished
         if self.dialect is not None:
-            if self._end_mark and reasons > self._reasons:
+            if 0 < self._reasons < reasons:
                 # What a proxy adds behind the end mark for itself has no finish reason.
                 self.dialect.tell_of_several("behind an end mark the stream goes on to another; the response has both")
             self.dialect.done()
