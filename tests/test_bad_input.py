@@ -98,6 +98,10 @@ def test_bytes_that_are_packed_are_told_of(packer, body, dialect):
     assert response.error.type == "unrecognised"
 
 
+def test_a_text_that_begins_as_packed_files_do_is_none():
+    assert chunkfold.fold(b"BZh is how such files begin\n").diagnostics == ()
+
+
 def test_of_noise_the_message_has_200_characters_and_the_part_64_kib():
     body = "Überall Lärm. ".encode() * 20_000
     response = assert_laws(body, [body[at : at + 1000] for at in range(0, len(body), 1000)])

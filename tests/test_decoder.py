@@ -191,6 +191,20 @@ def test_under_a_wrong_name_errors_and_pings_are_still_what_they_are():
     assert (response.error.message, response.finish_reason) == ("slow down", "error")
 
 
+@pytest.mark.parametrize(
+    ("error", "message", "name"),
+    [
+        ({"type": "RUN_ERROR", "message": "gone", "code": "x"}, "gone", "cohere-v2"),
+        ({"type": "RUN_ERROR", "message": "gone", "code": "x"}, "gone", "dashscope"),
+        ({"type": "error", "errorText": "gone"}, None, "anthropic-messages"),
+    ],
+)
+def test_so_are_errors_in_the_words_of_another_dialect(error, message, name):
+    response = chunkfold.fold(sse(error), name)
+    assert (response.error.message, response.error.raw, response.finish_reason) == (message, error, "error")
+    assert not response.parts
+
+
 def test_what_the_named_dialect_knows_after_all_is_read():
     """A gateway's greeting looked like another dialect."""
     response = chunkfold.fold(sse({"type": "message_stop"}) + HELLO + STOP + DONE, "openai-chat")

@@ -130,6 +130,18 @@ def test_the_payloads_are_taken_out_and_folded_once(name):
 
 
 @pytest.mark.parametrize("name", STREAMS)
+def test_what_nobody_knows_may_come_before_the_first_envelope(name):
+    """Where the dialect is named, it has spoken by then."""
+    dialect, body = STREAMS[name]
+    before = [{"note": 1}, {"note": 2}]
+    body = (sse if body.startswith(b"data:") else lines)(before) + body
+    for asked in ("auto", dialect):
+        response = chunkfold.fold(body, asked)
+        assert (response.text, response.finish_reason, response.ended) == ("Hello", "stop", "clean")
+        assert [part.payload for part in response.parts if part.kind == "unknown"][:2] == before
+
+
+@pytest.mark.parametrize("name", STREAMS)
 def test_any_cut_and_any_saving_gives_the_same(name):
     _, body = STREAMS[name]
     folder, decoder, accumulator = Folder(), Decoder(), StreamAccumulator()

@@ -86,6 +86,13 @@ def test_what_a_proxy_has_to_say_behind_the_end_is_no_other_message(behind):
     assert "several_messages" not in kinds(response)
 
 
+@pytest.mark.parametrize("start", [b"", sse(*chat("a", "Hi ")[:2])], ids=["before-all", "before-the-reason"])
+def test_an_end_mark_before_a_message_is_over_parts_nothing(start):
+    body = start + DONE + sse(*chat("a", "Hi ")) + DONE
+    response = assert_laws(body, [body[at : at + 9] for at in range(0, len(body), 9)])
+    assert (kinds(response), response.finish_reason) == ([], "stop")
+
+
 def test_a_message_that_was_not_over_is_replaced_without_a_word():
     """A proxy begins anew: `message_reset` says so among the events."""
     body = claude("a", "one")

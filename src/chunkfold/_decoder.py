@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import _json
 from chunkfold._frames import NOTHING, Frames, unwrapped
-from chunkfold._objects import json_payload
+from chunkfold._objects import is_usual, json_payload
 from chunkfold._payloads import HEAD_BYTES, Payloads
 from chunkfold._unfinished import Unfinished
 from chunkfold._wording import described, given_or
@@ -351,6 +351,8 @@ class Decoder:
         If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness. The
         first of its part may have opened it.
         """
+        if self._templates is NO_TEMPLATES:
+            return  # since this frame payloads stand in envelopes
         if self._templates is NOT_YET:
             self._templates = self._made_templates()
         writer, templates = self._writer, self._templates
@@ -378,11 +380,13 @@ class Decoder:
             return
         if self._mode != "payloads" and not self._is_piecewise:
             self._set_mode("payloads")
-        depth = self._limits.json_depth
-        if depth is not None and _json.is_deeper_value(payload, depth):
-            raise LimitExceeded("json_depth", depth + 1, depth)
+        own, depth = dict(payload), self._limits.json_depth
+        if not is_usual(own, depth):
+            if depth is not None and _json.is_deeper_value(own, depth):
+                raise LimitExceeded("json_depth", depth + 1, depth)
+            own = json_payload(own)
         self._writer.careful = True
-        self._hand_on(json_payload(payload), Frame(b""))  # dialects tell payloads apart by their frames
+        self._hand_on(own, Frame(b""))  # dialects tell payloads apart by their frames
         self._writer.frame += 1
 
     def _learn_anew(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from chunkfold.response import Usage
 
-__all__ = ["error_body_of", "is_noise", "json_payload", "payload_of"]
+__all__ = ["error_body_of", "is_noise", "is_usual", "json_payload", "payload_of"]
 
 # Stand-ins for "absent" that some SDKs leave in fields.
 _ABSENT = frozenset({"Unset", "UnsetType", "NotGiven", "Omit", "NotSetType", "_Unset"})
@@ -75,33 +75,44 @@ def payload_of(item: Any, usage_so_far: Callable[[], Usage | None] | None = None
     return plain
 
 
-def json_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+def json_payload(payload: dict[str, Any]) -> dict[str, Any]:
     """
-    A copy of *payload* that holds what JSON has. Mostly it does so anyway; but `dict(chunk)` leaves models inside,
-    `model_dump()` bytes and enums, and other code tuples.
+    The *payload* as JSON has it. `dict(chunk)` leaves models inside, `model_dump()` bytes and enums, and other code
+    tuples.
     """
-    own = dict(payload)
     try:
-        return own if _is_json(own) else {key: _plain(held) for key, held in own.items()}
+        return {key: _plain(held) for key, held in payload.items()}
     except RecursionError:
-        return own  # as deep as that, the dialect says so
+        return payload  # as deep as that, the dialect says so
 
 
 _JSON = frozenset({str, int, float, bool, NoneType})
+_ANY_DEPTH = 1 << 30
 
 
-def _is_json(payload: dict[str, Any]) -> bool:
-    """True if all that *payload* holds is as JSON is decoded."""
+def is_usual(payload: dict[str, Any], depth: int | None) -> bool:
+    """True if all that *payload* holds is as JSON is decoded, and certainly no deeper than *depth*. Mostly it is."""
+    try:
+        return _is_json(payload, _ANY_DEPTH if depth is None else depth)
+    except RecursionError:
+        return False
+
+
+def _is_json(payload: dict[str, Any], depth: int) -> bool:
+    if depth < 1:
+        return False
     for held in payload.values():
         kind = type(held)
         if kind in _JSON:
             continue
         if kind is list:
+            if depth < 2:
+                return False
             for item in held:
                 kind = type(item)
-                if kind not in _JSON and not (kind is dict and _is_json(item)):
+                if kind not in _JSON and not (kind is dict and _is_json(item, depth - 2)):
                     return False
-        elif kind is not dict or not _is_json(held):
+        elif kind is not dict or not _is_json(held, depth - 1):
             return False
     return True
 

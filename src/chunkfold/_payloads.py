@@ -28,7 +28,7 @@ _EXCERPT = 200
 _PACKED = {
     b"\x1f\x8b\x08": "gzip",
     b"(\xb5/\xfd": "zstd",
-    b"BZh": "bzip2",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
     b"\xfd7zXZ": "xz",
     b"PK\x03\x04": "zip",
 }
@@ -66,7 +66,7 @@ class Payloads:
         self.envelope: str | None = None
         """The field of other objects that payloads stand in; `None` as long as they stand for themselves."""
         self._end_mark = False
-        # How often a finish reason had been stated by then.
+        # How often a finish reason had been stated by the last one.
         self._reasons = 0
         self._named = dialect != "auto"
         self._suspect = self._named
@@ -125,7 +125,7 @@ class Payloads:
         """A `[DONE]`."""
         reasons = self._writer.finished
         if self.dialect is not None:
-            if self._end_mark and reasons > self._reasons:
+            if 0 < self._reasons < reasons:
                 # What a proxy adds behind the end mark for itself has no finish reason.
                 self.dialect.tell_of_several("behind an end mark the stream goes on to another; the response has both")
             self.dialect.done()
@@ -155,7 +155,7 @@ class Payloads:
         """Hand a payload to the dialect, without what is around it."""
         assert self.dialect is not None  # noqa: S101 - for the type checker; set by the callers
         if self._misnamed and self._is_of_another(payload, frame, self.dialect):
-            self.dialect.strange(payload, frame, word(payload.get("type"), payload.get("object")))
+            self._foreign(payload, frame, self.dialect)
         elif self.envelope is None:
             self.dialect.decode(payload, frame)
         else:
@@ -166,6 +166,14 @@ class Payloads:
         """True for what a dialect knows, and not *dialect*, which would take what it shares and drop the rest."""
         found = dialects.recognise(payload, frame.event)
         return found is not None and found.name != dialect.name and found.name not in dialect.holds
+
+    def _foreign(self, payload: dict[str, Any], frame: Frame, dialect: dialects.Dialect) -> None:
+        """A payload of another dialect than the one that was named."""
+        error = error_event(payload) if payload.get("type") == "error" else error_body(payload)
+        if error is not None:
+            self._writer.error(error)
+        else:
+            dialect.strange(payload, frame, word(payload.get("type"), payload.get("object")))
 
     def _unpack(self, payload: dict[str, Any], frame: Frame, field: str, dialect: dialects.Dialect) -> None:
         """Take a payload out of its envelope."""

@@ -79,10 +79,10 @@ class WrappedFold:
         timer = self._timer
         if timer is not None:
             timer.came()
-        if self._refusal is not None:
-            self._refusal.hear(piece)
-            return
         try:
+            if self._refusal is not None:
+                self._refusal.hear(piece)
+                return
             events = feed(piece, events=timer is not None)
             if timer is not None:
                 timer.hear(events)

@@ -396,13 +396,28 @@ ERRORS = [
     ("anthropic-messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}, "request_id": "r"}),
     ("bedrock-converse", {"message": "Too many requests", "__type": "ThrottlingException"}),
     ("bedrock-invoke", {"message": "Too many requests", "__type": "ThrottlingException"}),
+    # Of AWS's API Gateway and Lambda, before any server.
+    ("openai-chat", {"message": "Forbidden"}),
+    ("openai-completions", {"message": "Endpoint request timed out"}),
+    ("openai-chat", {"errorMessage": "Task timed out after 3.00 seconds"}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dialect", "body"), ERRORS, ids=[dialect for dialect, _ in ERRORS])
+@pytest.mark.parametrize(("dialect", "body"), ERRORS)
 def test_a_body_that_is_nothing_but_an_error_comes_back_unchanged(dialect, body):
     for name in (dialect, "auto"):
         assert different(body, Response.from_native(body, name).to_native()) == []
+
+
+def test_titan_has_a_text_also_where_the_model_said_nothing():
+    said = {"outputText": "", "index": 0, "totalOutputTextTokenCount": 0, "completionReason": "FINISH"}
+    body = chunkfold.fold([{**said, "inputTextTokenCount": 5}]).to_native()
+    assert body["results"] == [{"outputText": "", "tokenCount": 0, "completionReason": "FINISH"}]
+
+
+def test_a_message_of_ollama_that_is_no_object_is_in_the_body():
+    body = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": "Hi", "done": True}
+    assert different(body, Response.from_native(body).to_native()) == []
 
 
 def test_an_exception_of_bedrock_amid_a_models_own_stream_stands_under_its_name():

@@ -504,5 +504,11 @@ def test_mistral_gets_entries_back_under_their_ids():
     assert sent == [{"object": "entry", **entry} for entry in outputs]
 
 
+def test_calls_of_a_message_made_by_hand_that_no_client_ran_do_not_go_to_coheres_first_api():
+    calls = [ToolCall(name="f", raw_arguments="{}"), ToolCall(name="search", raw_arguments="{}", server_side=True)]
+    sent = Message(parts=(TextPart("a"), *calls)).to_request("cohere-v1")
+    assert sent["tool_calls"] == [{"name": "f", "parameters": {}}]
+
+
 def text_chunk(said):
     return {"type": "text", "text": said}

@@ -105,10 +105,14 @@ def _is_alone(error: dict[str, Any], response: Response) -> bool:
     if response.dialect in _STREAMED and "error" not in error:
         return False
     facts = (response.id, response.model, response.created, response.usage)
+    kept = fields(response.extra)
+    parts = [part for choice in response.choices for part in choice.parts]
+    # A payload that proved to be the error only at the end of the stream has been kept before.
     return (
-        not fields(response.extra)
+        all(key in error and value == error[key] for key, value in kept.items())
+        and all(isinstance(part, UnknownPart) and part.payload == error for part in parts)
         and all(fact is None for fact in facts)
-        and not any(choice.parts or choice.native_finish_reason or choice.logprobs for choice in response.choices)
+        and not any(choice.native_finish_reason or choice.logprobs for choice in response.choices)
     )
 
 

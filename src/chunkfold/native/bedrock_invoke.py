@@ -145,6 +145,7 @@ def _titan(response: Response) -> dict[str, Any]:
         _text(choice, result, "outputText")
         fill(result, completionReason=choice.native_finish_reason)
         if not whole:
+            result.setdefault("outputText", "")
             fill(result, tokenCount=raw.get("totalOutputTextTokenCount"))
         results.append(result)
     out["results"] = results

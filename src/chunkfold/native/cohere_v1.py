@@ -125,7 +125,7 @@ def request(message: Message) -> dict[str, Any]:
     """The entry for `chat_history` of the next request."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     out: dict[str, Any] = {"role": "CHATBOT", "message": "".join(texts)}
-    calls = [call for call in message.parts if isinstance(call, ToolCall)]
+    calls = [call for call in message.parts if isinstance(call, ToolCall) and not call.server_side]
     if calls:
         out["tool_calls"] = [{"name": call.name, "parameters": arguments_of(with_object(call))} for call in calls]
     return out

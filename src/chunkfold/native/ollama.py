@@ -103,6 +103,8 @@ def _add_parts(message: dict[str, Any], out: dict[str, Any], parts: Iterable[Par
         if isinstance(part, UnknownPart):
             if part.name in _LISTS:
                 lists.setdefault(f"message.{part.name}" if is_chat else part.name, []).append(copied(part.payload))
+            elif part.name == "message" and not is_chat:
+                out["message"] = copied(part.payload)
         elif isinstance(part, TextPart):
             texts.setdefault(part.extra.get("$field") or "message.content", []).append(part.text)
         elif isinstance(part, ReasoningPart):
