@@ -110,6 +110,17 @@ INDEX_ZERO_NEVER_ADDED = [
     done(given(SEND, id="fc_2"), output_index=0),
     completed(),
 ]
+# Each event has an id of its own, and the call is over before its arguments are stated.
+STATED_BEHIND_THE_END_UNDER_NEW_IDS = [
+    frame
+    for index, item in enumerate([LOOK, SEND])
+    for frame in (
+        added(given(item, id=f"a{index}", arguments=""), output_index=index),
+        delta(item["arguments"], output_index=index, item_id=f"b{index}"),
+        done(given(item, id=f"c{index}"), output_index=index),
+        event("function_call_arguments.done", arguments=item["arguments"], output_index=index, item_id=f"d{index}"),
+    )
+] + [completed()]
 STARTED_AND_NEVER_DONE = [
     added(call(1, "look", id="fc_1"), output_index=0),
     delta('{"a', output_index=0, item_id="fc_1"),
@@ -124,6 +135,7 @@ STARTED_AND_NEVER_DONE = [
         NEITHER_ID_NOR_INDEX, TWICE_AND_CLOSED, INDEX_ZERO, INDEX_ZERO_DONE_ONLY, ONE_ID_FOR_ALL, ONE_ID_AND_NO_INDEX,
         DELTAS_BY_CALL_ID, CALL_ID_AS_ITEM_ID, ONLY_ARGUMENTS, CLOSED_IN_ANOTHER_ORDER, CLOSED_WITH_THE_SECOND_ALONE,
         CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, INDEX_ZERO_NEVER_ADDED, STARTED_AND_NEVER_DONE,
+        STATED_BEHIND_THE_END_UNDER_NEW_IDS,
     ],
 )  # fmt: skip
 def test_calls_are_told_apart_by_their_call_ids(frames):
