@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -144,6 +145,15 @@ def test_calls_are_told_apart_by_their_call_ids(frames):
     assert all(made.status == "complete" for made in response.tool_calls)
     assert response.finish_reason == "tool_calls"
     assert not response.extra.get("call_id")
+
+
+def test_long_arguments_that_are_stated_behind_the_end_open_no_other_call():
+    text = f'{{"a":"{"word " * 2000}"}}'
+    pieces = [delta(text[at : at + 4], output_index=0, item_id="b") for at in range(0, len(text), 4)]
+    stated = event("function_call_arguments.done", arguments=text, output_index=0, item_id="d")
+    call_done = done(given(LOOK, id="c", arguments=text), output_index=0)
+    body = b"".join([added(given(LOOK, id="a", arguments=""), output_index=0), *pieces, call_done, stated, completed()])
+    assert [(made.id, made.raw_arguments) for made in chunkfold.fold(body).tool_calls] == [("call_1", text)]
 
 
 def test_a_call_whose_call_id_comes_late_is_one_call():

@@ -484,10 +484,10 @@ class OpenAIResponses(Dialect):
     @staticmethod
     def _is_behind(item: Item, payload: dict[str, Any]) -> bool:
         """True if an input comes when that of the item is whole. What states the item's own once more does not."""
-        text = item.first.text
         if "delta" in payload:
-            return item.done or _json.is_object(text or "")
-        return item.done and payload.get(INPUTS[payload["type"]][2]) != text
+            return item.done or _json.is_object(item.first.text or "")
+        field = INPUTS[payload["type"]][2]
+        return item.done and not item.first.says(_call_items.whole_input(item, field, payload.get(field), b""))
 
     def _input(self, payload: dict[str, Any], frame: Frame) -> None:
         """More of an input, or all of it."""
