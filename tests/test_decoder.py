@@ -212,6 +212,32 @@ def test_what_the_named_dialect_knows_after_all_is_read():
     assert [note.kind for note in response.diagnostics] == ["dialect_mismatch"]
 
 
+def together(text, reason=None):
+    """Together AI's completions have the text once more, in a delta."""
+    choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": reason, "delta": {"content": text}}
+    return sse({"id": "c", "object": "completion.chunk", "created": 1, "model": "m", "choices": [choice]})
+
+
+@pytest.mark.parametrize("name", ["auto", "openai-completions"])
+def test_completions_that_hold_the_delta_of_chat_too_are_completions(name):
+    frames = [together("hel"), together("lo", "stop"), DONE]
+    response = assert_laws(b"".join(frames), frames, name)
+    assert (response.dialect, response.text, response.finish_reason) == ("openai-completions", "hello", "stop")
+    assert (response.diagnostics, len(response.parts)) == ((), 1)
+
+
+def test_what_may_be_of_several_dialects_is_taken_as_that_of_the_named_one():
+    """Azure's completions begin with the filter's results in a chunk without choices, as those of its chat do."""
+    filtered = sse(
+        {"id": "", "object": "", "created": 0, "model": "", "choices": [], "prompt_filter_results": [{"a": 1}]}
+    )
+    text = {"index": 0, "text": "hello", "finish_reason": "stop"}
+    frames = [filtered, sse({"id": "c", "object": "text_completion", "choices": [text]}), DONE]
+    response = assert_laws(b"".join(frames), frames, "openai-completions")
+    assert (response.text, [part.kind for part in response.parts]) == ("hello", ["text"])
+    assert response.to_native()["prompt_filter_results"] == [{"a": 1}]
+
+
 def test_a_right_name_gives_no_note_even_if_other_things_come_first():
     for body in (HELLO + STOP, UNDECIDED + HELLO, b": ping\n\n" + HELLO):
         assert notes(decode([body], "openai-chat")) == []

@@ -165,7 +165,10 @@ class Payloads:
     def _is_of_another(payload: dict[str, Any], frame: Frame, dialect: dialects.Dialect) -> bool:
         """True for what a dialect knows, and not *dialect*, which would take what it shares and drop the rest."""
         found = dialects.recognise(payload, frame.event)
-        return found is not None and found.name != dialect.name and found.name not in dialect.holds
+        if found is None or found.name == dialect.name or found.name in dialect.holds:
+            return False
+        # What may be of several dialects is the named one's: Azure begins completions with a chunk without choices.
+        return found.recognise(payload, frame.event) == dialects.CERTAIN
 
     def _foreign(self, payload: dict[str, Any], frame: Frame, dialect: dialects.Dialect) -> None:
         """A payload of another dialect than the one that was named."""

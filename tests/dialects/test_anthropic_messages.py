@@ -132,10 +132,27 @@ def test_a_message_that_is_told_again_from_its_start_is_not_doubled():
     assert (response.text, response.id, len(response.parts)) == ("Hallo", "m", 1)
 
 
+def other_start(content):
+    return {**START, "message": {**START["message"], "id": "n", "content": content}}
+
+
 def test_the_start_of_another_message_voids_what_came():
     for message in ({**START["message"], "id": "n"}, {}):
         response = folded(START, BLOCK, PIECE, {**START, "message": message}, REST, STOP)
         assert (response.text, response.id) == ("lo", message.get("id"))
+
+
+def test_a_start_that_came_twice_voids_nothing_of_another_message():
+    """The second attempt goes on from a text that its start holds."""
+    text = {"type": "text", "text": "Hal"}
+    response = folded(START, BLOCK, PIECE, START, other_start([text]), BLOCK, REST, STOP)
+    assert (response.text, response.id) == ("Hallo", "n")
+
+
+def test_a_text_that_the_start_holds_as_requests_do_goes_on():
+    response = folded(other_start("Hal"), REST, STOP)
+    assert (response.text, len(response.parts)) == ("Hallo", 1)
+    assert response.to_native()["content"] == "Hallo"
 
 
 @pytest.mark.parametrize("ends", [True, False])

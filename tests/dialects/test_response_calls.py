@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -110,6 +111,17 @@ INDEX_ZERO_NEVER_ADDED = [
     done(given(SEND, id="fc_2"), output_index=0),
     completed(),
 ]
+# Each event has an id of its own, and the call is over before its arguments are stated.
+STATED_BEHIND_THE_END_UNDER_NEW_IDS = [
+    frame
+    for index, item in enumerate([LOOK, SEND])
+    for frame in (
+        added(given(item, id=f"a{index}", arguments=""), output_index=index),
+        delta(item["arguments"], output_index=index, item_id=f"b{index}"),
+        done(given(item, id=f"c{index}"), output_index=index),
+        event("function_call_arguments.done", arguments=item["arguments"], output_index=index, item_id=f"d{index}"),
+    )
+] + [completed()]
 STARTED_AND_NEVER_DONE = [
     added(call(1, "look", id="fc_1"), output_index=0),
     delta('{"a', output_index=0, item_id="fc_1"),
@@ -124,6 +136,7 @@ STARTED_AND_NEVER_DONE = [
         NEITHER_ID_NOR_INDEX, TWICE_AND_CLOSED, INDEX_ZERO, INDEX_ZERO_DONE_ONLY, ONE_ID_FOR_ALL, ONE_ID_AND_NO_INDEX,
         DELTAS_BY_CALL_ID, CALL_ID_AS_ITEM_ID, ONLY_ARGUMENTS, CLOSED_IN_ANOTHER_ORDER, CLOSED_WITH_THE_SECOND_ALONE,
         CLOSED_UNDER_NEW_IDS, INDEXES_AS_TEXT, INDEX_ZERO_NEVER_ADDED, STARTED_AND_NEVER_DONE,
+        STATED_BEHIND_THE_END_UNDER_NEW_IDS,
     ],
 )  # fmt: skip
 def test_calls_are_told_apart_by_their_call_ids(frames):
@@ -132,6 +145,15 @@ def test_calls_are_told_apart_by_their_call_ids(frames):
     assert all(made.status == "complete" for made in response.tool_calls)
     assert response.finish_reason == "tool_calls"
     assert not response.extra.get("call_id")
+
+
+def test_long_arguments_that_are_stated_behind_the_end_open_no_other_call():
+    text = f'{{"a":"{"word " * 2000}"}}'
+    pieces = [delta(text[at : at + 4], output_index=0, item_id="b") for at in range(0, len(text), 4)]
+    stated = event("function_call_arguments.done", arguments=text, output_index=0, item_id="d")
+    call_done = done(given(LOOK, id="c", arguments=text), output_index=0)
+    body = b"".join([added(given(LOOK, id="a", arguments=""), output_index=0), *pieces, call_done, stated, completed()])
+    assert [(made.id, made.raw_arguments) for made in chunkfold.fold(body).tool_calls] == [("call_1", text)]
 
 
 def test_a_call_whose_call_id_comes_late_is_one_call():

@@ -119,6 +119,7 @@ class AnthropicMessages(Dialect):
         self._take_message(message, frame, "message")
 
     def begin_again(self) -> None:
+        self._again = None
         self._summaries.clear()
         super().begin_again()
 
@@ -141,8 +142,8 @@ class AnthropicMessages(Dialect):
         self._id = message.get("id")
         content = message.get("content")
         if isinstance(content, str) and content:
-            # As requests may have it.
-            w.delta(w.start(0, "text", extra={"$form": "string"}), content)
+            # As requests may have it: the first piece of a text that may go on.
+            w.delta(w.start(0, "text", key=0, number=(0, "text"), extra={"$form": "string"}), content)
             content = None
         for place, block in w.objects("content", content):
             w.stop(self._start(place, block, frame, *path, "content", place))

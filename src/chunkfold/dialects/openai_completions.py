@@ -57,13 +57,13 @@ class OpenAICompletions(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         choices = payload.get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
-        if payload.get("object") == "text_completion":
+        if payload.get("object") in ("text_completion", "completion.chunk"):  # the second is Together AI's
             return NO if _is_of_chat(first) else CERTAIN
         if isinstance(payload.get("content"), str) and isinstance(payload.get("stop"), bool):
             return CERTAIN
         # So has a choice of Bedrock's DeepSeek, with its reason under another name.
         has_text = isinstance(first, dict) and isinstance(first.get("text"), str) and "finish_reason" in first
-        return LIKELY if has_text and not payload.get("object") else NO
+        return LIKELY if has_text else NO
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)

@@ -471,8 +471,8 @@ class OpenAIResponses(Dialect):
         found = self._find(payload, kind) or self._items.call(id_) or next(filter(None, placed), None)
         if found is not None and (found.done or not found.is_told):
             self.w.singular = True  # as in `_find`
-            is_over = found.done or ("delta" in payload and _json.is_object(found.first.text or ""))
-            if is_over and id_ and found.id and id_ not in (found.id, found.call_id):
+            has_other_id = id_ and found.id and id_ not in (found.id, found.call_id)
+            if has_other_id and self._is_behind(found, payload):
                 # OGX tells the arguments of several calls at one index before any of them begins.
                 self._items.index_reused = True
                 return self._open(payload, {"type": kind, "id": id_})
@@ -480,6 +480,14 @@ class OpenAIResponses(Dialect):
             self._turn(found, index, {"type": kind, "id": id_})
         last = None if payload.get("item_id") or payload.get("call_id") else self._items.last_call
         return found or (last if last is not None and not last.done else self._item(payload, kind))
+
+    @staticmethod
+    def _is_behind(item: Item, payload: dict[str, Any]) -> bool:
+        """True if an input comes when that of the item is whole. What states the item's own once more does not."""
+        if "delta" in payload:
+            return item.done or _json.is_object(item.first.text or "")
+        field = INPUTS[payload["type"]][2]
+        return item.done and not item.first.says(_call_items.whole_input(item, field, payload.get(field), b""))
 
     def _input(self, payload: dict[str, Any], frame: Frame) -> None:
         """More of an input, or all of it."""
