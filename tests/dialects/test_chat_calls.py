@@ -253,6 +253,24 @@ def test_pieces_in_one_list_are_for_the_last_call_where_the_one_before_is_done(b
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"p":1}'), ("b", '{"q":2}')]
 
 
+@pytest.mark.parametrize("index", [None, 0])
+def test_a_piece_alone_is_for_the_call_that_was_opened_alone_behind_a_list(index):
+    """Also where one call of that list had no arguments yet."""
+    first = whole_call("a", "ls", '{"p":1}'), whole_call("b", "cat", "")
+    calls = [*first, whole_call("c", "pwd", ""), {"function": {"arguments": '{"r":3}'}}]
+    if index is not None:
+        calls = [{"index": index, **call} for call in calls]
+    frames = [chunk(*calls[:2]), chunk(calls[2]), chunk(calls[3]), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"p":1}', "", '{"r":3}']
+
+
+def test_nothing_in_a_list_of_bare_pieces_keeps_its_place():
+    frames = [*OPENED, chunk({"function": {"arguments": '{"p"'}}, None), bare(":1}", '{"q":2}'), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"p":1}', '{"q":2}']
+
+
 def mcp(**fields):
     return {"index": 0, "id": "call_1", "type": "mcp", "mcp": {"type": "mcp_call", "server_label": "maps", **fields}}
 

@@ -40,7 +40,7 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
     """
     calls = value if isinstance(value, list) else [value]
     before = chat.abreast.get(index, ())
-    is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
+    is_bare = 1 < len(calls) == len(before) and not any(map(_is_named, calls))
     slots = [
         _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1, to=before[place] if is_bare else None)
         for place, call in enumerate(calls)
@@ -51,6 +51,8 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
 
 def _is_named(call: Any) -> bool:
     """True if a piece says what it calls."""
+    if call is None:
+        return False
     function = call.get("function") if isinstance(call, dict) else None
     return not isinstance(function, dict) or not is_blank(function.get("name"))
 
