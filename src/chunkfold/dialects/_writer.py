@@ -260,7 +260,7 @@ class Writer:
     def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
         """The objects of a field that has a list of them, in Lua `{}` if empty, or one, and their places."""
         found = []
-        for place, item in enumerate(value if isinstance(value, list) else [value] if value else ()):
+        for place, item in enumerate(value if isinstance(value, list) else () if value == {} else [value]):
             if isinstance(item, dict):
                 found.append((place, item))
             else:

@@ -139,6 +139,7 @@ class OpenAICompletions(Dialect):
             return
         columns = {key: column for key, column in value.items() if isinstance(column, list)}
         if "content" in columns:
+            columns = {"content": columns["content"]}
             w.logprobs(index, columns["content"])
             w.extra((*path, "content"), [])
         else:
