@@ -287,14 +287,39 @@ RESTATED = sse(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("frames", [RUN_WHOLE, RUN_IN_PIECES, [*RUN_WHOLE[:1], RESTATED, ANSWER]])
+@pytest.mark.parametrize("frames", [RUN_WHOLE, RUN_IN_PIECES, [*RUN_WHOLE[:1], RESTATED, ANSWER], [ANSWER, RESTATED]])
 def test_what_zhipu_runs_itself_is_no_call_for_the_client(frames):
     response = assert_laws(b"".join(frames), frames)
     assert (response.tool_calls, response.finish_reason, response.text) == ((), "stop", "So.")
-    made = response.parts[0]
+    (made,) = [part for part in response.parts if part.kind != "text"]
     assert (made.kind, made.id, made.name, made.arguments) == ("server_tool_call", "call_1", "find", {"q": 1})
     assert made.extra["mcp"]["output"] == "x"
     assert response.to_native()["choices"][0]["message"]["tool_calls"] == [
         {"id": "call_1", "type": "mcp", "mcp": mcp(name="find", arguments='{"q":1}', output="x")["mcp"]}
     ]
     assert "tool_calls" not in response.message.to_request("openai-chat")
+
+
+def test_calls_without_ids_that_are_told_again_are_found_among_those_of_their_kind():
+    own = {"type": "mcp", "mcp": {"name": "find", "arguments": '{"q":1}'}}
+    calls = own, {"type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    message = {"role": "assistant", "tool_calls": list(calls)}
+    again = sse({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+    frames = [*map(chunk, calls), again, FINISH]
+    response = assert_laws(b"".join(frames), frames)
+    assert [(call.kind, call.name, call.raw_arguments) for call in response.parts] == [
+        ("server_tool_call", "find", '{"q":1}'),
+        ("tool_call", "ls", "{}"),
+    ]
+    assert not response.diagnostics
+
+
+def test_a_custom_call_may_come_with_the_whole_message_alone():
+    call = {"id": "c", "type": "custom", "custom": {"name": "run", "input": "ls -l"}}
+    message = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    again = sse({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+    frames = [chunk(delta={"content": "a"}), again, FINISH]
+    response = assert_laws(b"".join(frames), frames)
+    (made,) = response.tool_calls
+    assert (made.type, made.name, made.raw_arguments, made.status) == ("custom", "run", "ls -l", "complete")
+    assert response.to_native()["choices"][0]["message"]["tool_calls"] == [call]
