@@ -222,7 +222,8 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
         chat.item(index, "reasoning", text, extra)
         if isinstance(piece, dict) and piece.get("signature"):
             _sign(chat, index, piece["signature"])
-        extra = {"$form": "inner", "$field": name}
+        if text or chat.is_whole:
+            extra = {"$form": "inner", "$field": name}
     if item.get("signature"):
         _sign(chat, index, item["signature"])
 

@@ -211,9 +211,10 @@ def hashable(key: Any) -> Hashable:
 
 
 def _joined(known: Any, value: Any) -> Any:
-    """*value*; of a list with one object in it what was *known* of that object too."""
+    """*value*; of a list with one object in it what was *known* of that object too, unless it is another one."""
     if type(value) is list is type(known) and len(value) == len(known) == 1:
         (before,), (now,) = known, value
         if isinstance(before, dict) and isinstance(now, dict):
-            return [{**before, **now}]
+            joined = {**before, **now}
+            return [joined] if {**now, **before} == joined else value
     return value
