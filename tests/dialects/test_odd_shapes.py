@@ -63,3 +63,18 @@ def test_a_number_where_a_list_belongs_is_carried(value):
     body = json.dumps({"object": "text_completion", "choices": value, "id": "c"}).encode()
     (part,) = chunkfold.fold(body, "openai-completions").parts
     assert (part.kind, part.payload) == ("unknown", value)
+
+
+def test_a_number_in_the_place_of_a_completion_keeps_its_digits():
+    body = b'data: {"object":"text_completion","choices":[{"index":0,"text":1.10,"finish_reason":"stop"}]}\n\n'
+    assert chunkfold.fold(body).text == "1.10"
+
+
+def test_arguments_that_are_equal_to_python_alone_keep_their_own_text():
+    texts = '{"n":1.0}', '{"n":1}', '{"n":true}'
+    calls = [
+        f'{{"index":{at},"id":"{at}","function":{{"name":"f","arguments":{text}}}}}' for at, text in enumerate(texts)
+    ]
+    choice = f'{{"index":0,"delta":{{"tool_calls":[{",".join(calls)}]}},"finish_reason":"tool_calls"}}'
+    body = f'data: {{"object":"chat.completion.chunk","choices":[{choice}]}}\n\n'.encode()
+    assert tuple(call.raw_arguments for call in chunkfold.fold(body).tool_calls) == texts
