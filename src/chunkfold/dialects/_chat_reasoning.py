@@ -123,7 +123,7 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
         elif not is_text or plain is None:
             _detail(chat, index, detail, "reasoning_details")
         else:
-            fields = (plain.beside or {}).get("$field") or FIELDS[:1]
+            fields = plain.beside.get("$field") or FIELDS[:1]
             if isinstance(fields, str):
                 w.update(plain, signature=detail.get("signature"))  # an item of the content
                 continue

@@ -62,7 +62,7 @@ class Slot:
         # Its further fields as they were stated last.
         self.extra: Mapping[str, Any] | None = None
         # What its pieces have said beside their text.
-        self.beside: Mapping[str, Any] | None = None
+        self.beside: dict[str, Any] = {}
         self.scanner: ObjectScanner | None = None
         # Its text is split, and it has no place itself.
         self.splitter: ThinkSplitter | None = None
@@ -71,11 +71,10 @@ class Slot:
 
     def news(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """What a further piece says beside its text that none before has said; how it is written is none of that."""
-        known = self.beside or {}
+        known = self.beside
         told = {key: _joined(known.get(key), extra[key]) for key in extra if key != "type" and key[:1] != "$"}
         found = {key: value for key, value in told.items() if not is_blank(value) and value != known.get(key)}
-        if found:
-            self.beside = {**known, **found}
+        known.update(found)
         return found
 
 

@@ -294,7 +294,7 @@ class Writer:
         slot = state.current
         if slot is None or slot.kind != kind or not slot.open:
             slot = self.start(choice, kind, **start)
-            slot.goes_on, slot.beside = True, start.get("extra")
+            slot.goes_on, slot.beside = True, dict(start.get("extra") or ())
         elif start.get("extra"):
             self.update(slot, extra=slot.news(start["extra"]))
         self.write(slot, text)
