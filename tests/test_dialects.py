@@ -153,6 +153,7 @@ RECOGNISED = [
     (None, {"content": "a", "stop": ["b"]}),
     (None, {"content": ["a"], "stop": False}),
     (None, {"output": {"message": "a"}, "request_id": "r"}),
+    ("vercel-ui", {"type": "tool-output-available", "toolCallId": "c", "output": {"text": "a"}}),
     (None, {"done": True}),
     (None, {"token": {"value": "a"}}),
 ]

@@ -108,3 +108,20 @@ def test_what_all_pieces_say_is_told_once():
     events = list(chunkfold.stream(pieces))
     assert [event.type for event in events if event.type.startswith("part")] == ["part_start", "part_stop"]
     assert chunkfold.fold(pieces).parts[0].extra["lang"] == "en"
+
+
+def test_fields_of_two_objects_are_not_mixed():
+    """Each text has one annotation, and the second has no title."""
+    pieces = [{"type": "url", "url": "a", "title": "A"}, {"type": "url", "url": "b"}]
+    payloads = [of_chat({"type": "text", "text": "x", "annotations": [piece]}) for piece in pieces]
+    (part,) = chunkfold.fold(payloads).parts
+    assert part.extra["annotations"] == [pieces[1]]
+
+
+def test_thinking_whose_first_text_is_empty_has_the_fields_of_its_item():
+    texts = [{"type": "text", "text": text} for text in ("", "a")]
+    frames = [sse(of_chat({"type": "thinking", "thinking": texts, "closed": True}))]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    (part,) = response.parts
+    assert (part.text, part.extra["closed"]) == ("a", True)
+    assert response.to_native()["choices"][0]["message"]["content"][0]["closed"] is True

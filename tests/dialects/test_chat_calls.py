@@ -253,6 +253,24 @@ def test_pieces_in_one_list_are_for_the_last_call_where_the_one_before_is_done(b
     assert [(call.id, call.raw_arguments) for call in response.tool_calls] == [("a", '{"p":1}'), ("b", '{"q":2}')]
 
 
+@pytest.mark.parametrize("index", [None, 0])
+def test_a_piece_alone_is_for_the_call_that_was_opened_alone_behind_a_list(index):
+    """Also where one call of that list had no arguments yet."""
+    first = whole_call("a", "ls", '{"p":1}'), whole_call("b", "cat", "")
+    calls = [*first, whole_call("c", "pwd", ""), {"function": {"arguments": '{"r":3}'}}]
+    if index is not None:
+        calls = [{"index": index, **call} for call in calls]
+    frames = [chunk(*calls[:2]), chunk(calls[2]), chunk(calls[3]), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"p":1}', "", '{"r":3}']
+
+
+def test_nothing_in_a_list_of_bare_pieces_keeps_its_place():
+    frames = [*OPENED, chunk({"function": {"arguments": '{"p"'}}, None), bare(":1}", '{"q":2}'), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"p":1}', '{"q":2}']
+
+
 def mcp(**fields):
     return {"index": 0, "id": "call_1", "type": "mcp", "mcp": {"type": "mcp_call", "server_label": "maps", **fields}}
 
@@ -269,14 +287,39 @@ RESTATED = sse(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("frames", [RUN_WHOLE, RUN_IN_PIECES, [*RUN_WHOLE[:1], RESTATED, ANSWER]])
+@pytest.mark.parametrize("frames", [RUN_WHOLE, RUN_IN_PIECES, [*RUN_WHOLE[:1], RESTATED, ANSWER], [ANSWER, RESTATED]])
 def test_what_zhipu_runs_itself_is_no_call_for_the_client(frames):
     response = assert_laws(b"".join(frames), frames)
     assert (response.tool_calls, response.finish_reason, response.text) == ((), "stop", "So.")
-    made = response.parts[0]
+    (made,) = [part for part in response.parts if part.kind != "text"]
     assert (made.kind, made.id, made.name, made.arguments) == ("server_tool_call", "call_1", "find", {"q": 1})
     assert made.extra["mcp"]["output"] == "x"
     assert response.to_native()["choices"][0]["message"]["tool_calls"] == [
         {"id": "call_1", "type": "mcp", "mcp": mcp(name="find", arguments='{"q":1}', output="x")["mcp"]}
     ]
     assert "tool_calls" not in response.message.to_request("openai-chat")
+
+
+def test_calls_without_ids_that_are_told_again_are_found_among_those_of_their_kind():
+    own = {"type": "mcp", "mcp": {"name": "find", "arguments": '{"q":1}'}}
+    calls = own, {"type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    message = {"role": "assistant", "tool_calls": list(calls)}
+    again = sse({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+    frames = [*map(chunk, calls), again, FINISH]
+    response = assert_laws(b"".join(frames), frames)
+    assert [(call.kind, call.name, call.raw_arguments) for call in response.parts] == [
+        ("server_tool_call", "find", '{"q":1}'),
+        ("tool_call", "ls", "{}"),
+    ]
+    assert not response.diagnostics
+
+
+def test_a_custom_call_may_come_with_the_whole_message_alone():
+    call = {"id": "c", "type": "custom", "custom": {"name": "run", "input": "ls -l"}}
+    message = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    again = sse({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+    frames = [chunk(delta={"content": "a"}), again, FINISH]
+    response = assert_laws(b"".join(frames), frames)
+    (made,) = response.tool_calls
+    assert (made.type, made.name, made.raw_arguments, made.status) == ("custom", "run", "ls -l", "complete")
+    assert response.to_native()["choices"][0]["message"]["tool_calls"] == [call]

@@ -215,3 +215,27 @@ def test_a_signature_beside_the_reasoning_is_that_of_it_and_goes_back(frames, pa
         assert (SIGNATURE.items() <= message.items()) != (OF_ANTHROPIC.items() <= message.items())
     assert "SIG" not in str(response.message.to_request("anthropic"))
     assert chunkfold.Response.from_native(native).message.to_request("openai-chat") == request
+
+
+def test_each_detail_of_a_message_that_is_told_again_keeps_its_text():
+    frames = [ANSWER, whole(reasoning_details=[SIGNED, {**TEXT, "index": 1, "text": " It is."}])]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(part.text, part.signature) for part in response.parts[1:]] == [("Is it?", "S"), (" It is.", None)]
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_reasoning_stays_under_its_name_where_a_message_has_only_its_details(field):
+    frames = [chunk({field: "Is it?"}), ANSWER, whole(reasoning_details=[SIGNED])]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    message = response.to_native()["choices"][0]["message"]
+    assert message[field] == "Is it?"
+    assert message["reasoning_details"][0]["signature"] == "S"
+
+
+def test_the_signature_of_a_detail_is_that_of_an_item_with_the_same_text():
+    item = {"type": "thinking", "thinking": [{"type": "text", "text": "Is it?"}]}
+    frames = [chunk({"content": [item]}), ANSWER, whole(reasoning_details=[SIGNED])]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert response.parts[0].signature == "S"
+    made = response.to_native()["choices"][0]["message"]["content"][0]
+    assert made["thinking"][0]["text"] == "Is it?"

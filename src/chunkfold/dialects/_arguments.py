@@ -38,10 +38,12 @@ def text_within(value: Any, data: bytes) -> str:
 
 
 def _path_to(value: Any, root: Any) -> tuple[str | int, ...] | None:
+    """Where *value* stands in *root*. To Python 1, 1.0 and `True` are equal, also within objects."""
+    written = _json.encode_exactly(value)
     left: list[tuple[Any, tuple[str | int, ...]]] = [(root, ())]
     while left:
         item, path = left.pop()
-        if type(item) is type(value) and item == value:
+        if type(item) is type(value) and item == value and _json.encode_exactly(item) == written:
             return path
         members = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
         left += reversed([(inner, (*path, key)) for key, inner in members])

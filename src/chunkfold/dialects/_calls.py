@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from chunkfold.dialects._slots import Choice, Slot
     from chunkfold.dialects._writer import Writer
+    from chunkfold.parts import Kind
 
 __all__ = ["find", "find_restated", "identify"]
 
@@ -56,14 +57,14 @@ def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, te
 
 
 def find_restated(
-    state: Choice, place: int, id: str | None, name: str | None, listed: Collection[str | None]
+    state: Choice, kind: Kind, place: int, id: str | None, name: str | None, listed: Collection[str | None]
 ) -> Slot | None:
     """
-    The call that a restated message has at *place*: by its id, else by its place among all. *listed* are the ids that
-    the message has; a call of the same name whose id is not among them has been given a new one.
+    The call that a restated message has at *place* among those of its *kind*: by its id, else by its place. *listed*
+    are the ids that the message has; a call of the same name whose id is not among them has been given a new one.
     """
     slot = state.by_id.get(id) if id else None
-    calls = state.by_kind.get("tool_call", ())
+    calls = state.by_kind.get(kind, ())
     if slot is not None or place >= len(calls):
         return slot
     there = calls[place]

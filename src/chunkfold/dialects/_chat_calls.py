@@ -40,7 +40,7 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
     """
     calls = value if isinstance(value, list) else [value]
     before = chat.abreast.get(index, ())
-    is_bare = len(before) == len(calls) and not any(map(_is_named, calls))
+    is_bare = 1 < len(calls) == len(before) and not any(map(_is_named, calls))
     slots = [
         _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1, to=before[place] if is_bare else None)
         for place, call in enumerate(calls)
@@ -51,6 +51,8 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
 
 def _is_named(call: Any) -> bool:
     """True if a piece says what it calls."""
+    if call is None:
+        return False
     function = call.get("function") if isinstance(call, dict) else None
     return not isinstance(function, dict) or not is_blank(function.get("name"))
 
@@ -207,22 +209,28 @@ def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
     """The calls of a message that is told again: each is whole."""
     calls = chat.w.objects("tool_call", value)
     listed = {_id_of(call) for _, call in calls}
-    for place, call in calls:
-        _whole_call(chat, index, place, call, listed, frame)
+    places = {True: 0, False: 0}
+    for _, call in calls:
+        is_own = holder_of(call, call.get("type")) not in _HOLDERS
+        _whole_call(chat, index, places[is_own], call, listed, frame)
+        places[is_own] += 1
 
 
 def _whole_call(
     chat: OpenAIChat, index: int, place: int, call: dict[str, Any], listed: set[str | None], frame: Frame
 ) -> None:
-    w, flat = chat.w, flat_function(call)
-    holder = holder_of(call, call.get("type"))
-    holder = holder if call.get(holder) else "custom"
+    w, flat, kind = chat.w, flat_function(call), call.get("type")
+    holder = holder_of(call, kind)
+    holder, is_own = holder if call.get(holder) else "custom", holder not in _HOLDERS
     function = flat or call.get(holder)
     if not isinstance(function, dict):
         w.unknown("tool_call", call)
         return
     facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
-    slot = w.call_again(index, place, **facts, listed=listed)
+    # Where the call comes here only: what it is. Its server runs what stands under a name of its own.
+    start = {"server_side": is_own, "extra": {"$field": holder} if is_own else None}
+    tool_type = kind if isinstance(kind, str) and kind else "function" if flat or holder == "function" else "custom"
+    slot = w.call_again(index, place, **facts, listed=listed, tool_type=tool_type, **start)
     known = slot.extra or {}
     rest = _further_fields(call, function, flat, holder, arguments_key(function), is_first=False)
     news = {key: value for key, value in rest.items() if value != known.get(key)}

@@ -113,8 +113,9 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
     beside it is taken, which may have come with them alone.
     """
     w = chat.w
+    plain = w.current(index, "reasoning")
     for _place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
-        slot, plain = w.slot(index, _key(detail)), w.current(index, "reasoning")
+        slot = w.slot(index, _key(detail))
         is_text = bool(detail.get("text") or detail.get("summary"))
         without = {name: value for name, value in detail.items() if name not in ("text", "summary")}
         if slot is not None:
@@ -122,7 +123,11 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
         elif not is_text or plain is None:
             _detail(chat, index, detail, "reasoning_details")
         else:
-            names = [*_said(message), "reasoning_details"]
+            fields = plain.beside.get("$field") or FIELDS[:1]
+            if isinstance(fields, str):
+                w.update(plain, signature=detail.get("signature"))  # an item of the content
+                continue
+            names = [*(_said(message) or fields), "reasoning_details"]
             rest = {name: value for name, value in detail.items() if name in ("type", "index") or name not in _DETAIL}
             w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
 
@@ -217,7 +222,8 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
         chat.item(index, "reasoning", text, extra)
         if isinstance(piece, dict) and piece.get("signature"):
             _sign(chat, index, piece["signature"])
-        extra = {"$form": "inner", "$field": name}
+        if text or chat.is_whole:
+            extra = {"$form": "inner", "$field": name}
     if item.get("signature"):
         _sign(chat, index, item["signature"])
 

@@ -62,7 +62,7 @@ class Slot:
         # Its further fields as they were stated last.
         self.extra: Mapping[str, Any] | None = None
         # What its pieces have said beside their text.
-        self.beside: Mapping[str, Any] | None = None
+        self.beside: dict[str, Any] = {}
         self.scanner: ObjectScanner | None = None
         # Its text is split, and it has no place itself.
         self.splitter: ThinkSplitter | None = None
@@ -71,11 +71,10 @@ class Slot:
 
     def news(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """What a further piece says beside its text that none before has said; how it is written is none of that."""
-        known = self.beside or {}
+        known = self.beside
         told = {key: _joined(known.get(key), extra[key]) for key in extra if key != "type" and key[:1] != "$"}
         found = {key: value for key, value in told.items() if not is_blank(value) and value != known.get(key)}
-        if found:
-            self.beside = {**known, **found}
+        known.update(found)
         return found
 
 
@@ -211,9 +210,10 @@ def hashable(key: Any) -> Hashable:
 
 
 def _joined(known: Any, value: Any) -> Any:
-    """*value*; of a list with one object in it what was *known* of that object too."""
+    """*value*; of a list with one object in it what was *known* of that object too, unless it is another one."""
     if type(value) is list is type(known) and len(value) == len(known) == 1:
         (before,), (now,) = known, value
         if isinstance(before, dict) and isinstance(now, dict):
-            return [{**before, **now}]
+            joined = {**before, **now}
+            return [joined] if {**now, **before} == joined else value
     return value

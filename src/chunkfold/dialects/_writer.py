@@ -260,7 +260,7 @@ class Writer:
     def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
         """The objects of a field that has a list of them, in Lua `{}` if empty, or one, and their places."""
         found = []
-        for place, item in enumerate(value if isinstance(value, list) else [value] if value else ()):
+        for place, item in enumerate(value if isinstance(value, list) else () if value == {} else [value]):
             if isinstance(item, dict):
                 found.append((place, item))
             else:
@@ -294,7 +294,7 @@ class Writer:
         slot = state.current
         if slot is None or slot.kind != kind or not slot.open:
             slot = self.start(choice, kind, **start)
-            slot.goes_on, slot.beside = True, start.get("extra")
+            slot.goes_on, slot.beside = True, dict(start.get("extra") or ())
         elif start.get("extra"):
             self.update(slot, extra=slot.news(start["extra"]))
         self.write(slot, text)
@@ -361,15 +361,16 @@ class Writer:
         _calls.identify(self, self.table.choice(slot.choice), slot, _said(id), name, None)
 
     def call_again(
-        self, choice: int, place: int, *, number: Hashable, id: Any = None, name: Any = None, listed: Collection[Any]
+        self, choice: int, place: int, *, number: Any, id: Any, name: Any, listed: Collection[Any], **start: Any
     ) -> Slot:
         """The call that a restated message has at *place*, where *listed* are the ids that it has; else a new one."""
         state = self.table.choice(choice)
         id, name = _said(id), _said(name)  # noqa: A001
-        slot = _calls.find_restated(state, place, id, name, listed)
+        kind: Kind = "server_tool_call" if start.get("server_side") else "tool_call"
+        slot = _calls.find_restated(state, kind, place, id, name, listed)
         if slot is None:
-            number = number if type(number) is int else f"place {place} of {self.frame}"
-            return self.call(choice, number=number, id=id, name=name)
+            number = number if type(number) is int else f"{kind} {place} of {self.frame}"
+            return self.call(choice, number=number, id=id, name=name, **start)
         _calls.identify(self, state, slot, id, name, None)
         return slot
 

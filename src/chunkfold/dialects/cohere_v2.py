@@ -78,6 +78,7 @@ class CohereV2(Dialect):
         message = delta.get("message") or {} if isinstance(delta, dict) else None
         if not isinstance(message, dict):
             self.w.unknown(word(kind), payload)
+            self.error_beside(payload)
             return
         handler(self, message, payload, frame)
         self._rest(message, delta, _DELTA)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
-from chunkfold.dialects import CERTAIN, NO, Dialect
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._error_words import FINE
 from chunkfold.dialects._errors import error_in, read_error
@@ -49,8 +49,9 @@ class DashScope(Dialect):
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         output = payload.get("output")
-        is_own = isinstance(output, dict) and ("text" in output or isinstance(output.get("choices"), list))
-        return CERTAIN if is_own else NO
+        if not isinstance(output, dict) or not ("text" in output or isinstance(output.get("choices"), list)):
+            return NO
+        return CERTAIN if "request_id" in payload else LIKELY  # what a tool gave may look so in other dialects
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)

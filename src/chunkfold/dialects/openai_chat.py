@@ -263,8 +263,11 @@ class OpenAIChat(Dialect):
             self._message(index, delta, frame)
         elif isinstance(delta, str):
             w.append(index, "text", delta)  # SenseNova's own endpoint
-        else:
+        elif isinstance(message, str):
             w.restate(index, "text", message)
+        else:
+            w.unknown("delta", delta)
+            w.unknown("message", message)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         if choice.get("finish_reason"):

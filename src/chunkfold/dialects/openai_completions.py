@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
@@ -75,26 +75,26 @@ class OpenAICompletions(Dialect):
             return
         shape = telling(payload, SHAPES)
         if shape is not None:
-            SHAPES[shape](self, payload)
+            SHAPES[shape](self, payload, frame)
         elif not payload.get("usage"):
             self.strange(payload, frame, word(payload.get("object"), payload.get("type")))
         self.w.usage(payload.get("usage"))
         self.tell_error(payload)
 
-    def _completion(self, payload: dict[str, Any]) -> None:
+    def _completion(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         vendor = "llamacpp" if payload.get("timings") else None
         w.message(id=payload.get("id"), model=payload.get("model"), created=payload.get("created"), vendor=vendor)
         is_first = not self._indexed
         for place, choice in w.objects("choice", payload.get("choices")):
-            self._choice(choice, place)
+            self._choice(choice, place, frame)
         w.unsaid(payload, "id", "model", "created")
         w.extras(payload, _TOP)
         w.blanks(payload, _NESTED)
         if is_first:
             self._keep_unless("text_completion", payload, "object")
 
-    def _choice(self, choice: dict[str, Any], place: int) -> None:
+    def _choice(self, choice: dict[str, Any], place: int, frame: Frame) -> None:
         w = self.w
         index = choice_index(choice.get("index"), place, odd=0)
         delta = choice.get("delta")
@@ -104,7 +104,7 @@ class OpenAICompletions(Dialect):
             w.append(index, "text", None if choice.get("text") else delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
         text = choice.get("text")
-        w.append(index, "text", json_text(text) if isinstance(text, (int, float)) else text)
+        w.append(index, "text", text_within(text, frame.data) if isinstance(text, (int, float)) else text)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
@@ -139,6 +139,7 @@ class OpenAICompletions(Dialect):
             return
         columns = {key: column for key, column in value.items() if isinstance(column, list)}
         if "content" in columns:
+            columns = {"content": columns["content"]}
             w.logprobs(index, columns["content"])
             w.extra((*path, "content"), [])
         else:
@@ -158,7 +159,7 @@ class OpenAICompletions(Dialect):
         for token in value if isinstance(value, list) else ():
             self.w.extra((*path, "-"), token)
 
-    def _own(self, payload: dict[str, Any]) -> None:
+    def _own(self, payload: dict[str, Any], frame: Frame) -> None:
         """llama.cpp's `/completion`: flat, and `stop` is true in the last payload."""
         w = self.w
         index = choice_index(payload.get("index"), odd=0)
@@ -186,7 +187,7 @@ def _is_of_chat(choice: Any) -> bool:
 
 
 # By the field that tells the shapes apart.
-SHAPES: dict[str, Callable[[OpenAICompletions, dict[str, Any]], None]] = {
+SHAPES: dict[str, Callable[[OpenAICompletions, dict[str, Any], Frame], None]] = {
     "choices": OpenAICompletions._completion,
     "content": OpenAICompletions._own,
 }
