@@ -351,8 +351,6 @@ class Decoder:
         If all that a frame meant, from event *before* on, is one delta, others may be known by their likeness. The
         first of its part may have opened it.
         """
-        if self._templates is NO_TEMPLATES:
-            return  # since this frame payloads stand in envelopes
         if self._templates is NOT_YET:
             self._templates = self._made_templates()
         writer, templates = self._writer, self._templates
