@@ -321,7 +321,7 @@ class Decoder:
         if forgiven == "glued_end":
             self._payloads.end_mark()
             self._templates.clear()
-        elif templates.learns:
+        elif self._templates.learns:  # other ones, if this frame told the dialect
             self._learn(before, frame, payload)
 
     def _wrapped(self, frame: Frame) -> None:
