@@ -26,3 +26,10 @@ def test_models_that_are_no_objects_count_nothing():
     frames = [event("Hi", "stop", None, "qwen-max", 7)]
     response = assert_laws(b"".join(frames), frames)
     assert response.usage == Usage(raw={"models": [None, "qwen-max", 7]})
+
+
+def test_an_event_named_error_is_one_whatever_it_says():
+    failed = sse({"request_id": "r", "usage": {"input_tokens": 3}, "message": "Internal error"}, "error")
+    frames = [event("He", "null"), failed]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.error.message, response.finish_reason) == ("He", "Internal error", "error")

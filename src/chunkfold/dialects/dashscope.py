@@ -65,7 +65,7 @@ class DashScope(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         error, code = error_in(payload), payload.get("code")
-        if error is None and code and code not in FINE:
+        if error is None and ((code and code not in FINE) or frame.event == "error"):
             error = read_error(payload, raw=payload)  # SDKs put an empty code into every success
         if frame.event == "done":
             self.end_seen = True
