@@ -22,7 +22,7 @@ from tests.helpers import CANONICAL, CORPUS, body_of, case_files, cut, load_case
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import broken
 
-TIMES = 500 if DEEP else 5
+TIMES = 300 if DEEP else 3
 LARGEST = 40_000
 
 
