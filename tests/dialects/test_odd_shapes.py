@@ -78,3 +78,25 @@ def test_arguments_that_are_equal_to_python_alone_keep_their_own_text():
     choice = f'{{"index":0,"delta":{{"tool_calls":[{",".join(calls)}]}},"finish_reason":"tool_calls"}}'
     body = f'data: {{"object":"chat.completion.chunk","choices":[{choice}]}}\n\n'.encode()
     assert tuple(call.raw_arguments for call in chunkfold.fold(body).tool_calls) == texts
+
+
+def thought(thinking):
+    return {"type": "message.output.delta", "output_index": 0, "content": {"type": "thinking", "thinking": thinking}}
+
+
+MESSAGE = {"role": "assistant", "content": "Hi", "citations": 1.5, "annotations": [{"type": "url_citation"}]}
+UNFINISHED = {"id": "r", "status": 10, "output": [], "incomplete_details": "stripes"}
+STREAMS = {
+    "openai-responses": [{"type": "response.incomplete", "response": UNFINISHED}],
+    "openai-chat": [{"object": "chat.completion", "choices": [{"index": 0, "message": MESSAGE}]}],
+    "mistral-conversations": [thought(0), thought([{"type": "text", "text": "Hm"}])],
+}
+
+
+@pytest.mark.parametrize("dialect", STREAMS)
+def test_what_has_an_odd_shape_raises_nothing(dialect):
+    body = b"".join(b"data: " + json.dumps(payload).encode() + b"\n\n" for payload in STREAMS[dialect])
+    response = chunkfold.fold(body, dialect)
+    assert (response.dialect, response.error) == (dialect, None)
+    assert json.dumps(response.to_native())
+    assert json.dumps(response.message.to_request(dialect))

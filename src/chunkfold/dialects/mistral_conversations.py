@@ -259,7 +259,8 @@ class MistralConversations(Dialect):
         What stands in a list of thinking, and its text. The first text stands for all of them: where there are more in
         a body that was not streamed, each begins a list of its own.
         """
-        lists: list[tuple[list[Any], list[str]]] = [(list(self._told.get(slot, {}).get("thinking", ())), [])]
+        told = self._told.get(slot, {}).get("thinking")
+        lists: list[tuple[list[Any], list[str]]] = [(list(told) if isinstance(told, list) else [], [])]
         for piece in pieces:
             form, texts = lists[-1]
             if isinstance(piece, dict) and not isinstance(piece.get("text"), str):

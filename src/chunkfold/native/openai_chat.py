@@ -397,7 +397,8 @@ def _add_annotations(
     out: dict[str, Any], annotations: Iterable[dict[str, Any]], cited: Collection[dict[str, Any]]
 ) -> None:
     """Citations that do not stand in another field already."""
-    known = (*(out.get("citations") or ()), *cited)
+    listed = out.get("citations")
+    known = (*(listed if isinstance(listed, list) else ()), *cited)
     found = [item for item in annotations if item not in known and item.get("value", item) not in known]
     if found and not out.get("annotations"):
         out["annotations"] = copied(found)

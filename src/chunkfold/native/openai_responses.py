@@ -190,7 +190,8 @@ def _add_status(out: dict[str, Any], said: str | None) -> None:
     elif out.get("status") not in (*_STATUS, said):
         out["status"] = said if said in _STATUS else "incomplete"
         if said not in _STATUS:
-            out["incomplete_details"] = {**(out.get("incomplete_details") or {}), "reason": said}
+            details = out.get("incomplete_details")
+            out["incomplete_details"] = {**(details if isinstance(details, dict) else {}), "reason": said}
 
 
 def _is_event(part: Part) -> bool:
