@@ -9,10 +9,7 @@ from chunkfold.dialects._error_words import is_retryable
 from chunkfold.dialects._errors import error_in, read_error, seconds
 from chunkfold.response import StreamError
 
-__all__ = ["ERROR_BODY_BYTES", "retry_after_seconds", "said_in", "status_error"]
-
-ERROR_BODY_BYTES = 1 << 20
-"""So much is read of the body of an error."""
+__all__ = ["retry_after_seconds", "said_in", "status_error"]
 
 
 def said_in(body: bytes) -> Any:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from chunkfold.response import StreamError
 
 __all__ = [
-    "Intake", "Refusal", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of", "next_of",
-    "refusal_of",
+    "ERROR_BODY_BYTES", "Intake", "Refusal", "aclose_quietly", "body_of", "body_of_async", "close_quietly", "error_of",
+    "next_of", "refusal_of",
 ]  # fmt: skip
 
-_ERROR_BODY_BYTES = 1 << 20
+ERROR_BODY_BYTES = 1 << 20
+"""So much is read of the body of an error."""
 
 
 class Intake:
@@ -91,7 +92,7 @@ class Refusal:
         self._body = bytearray()
 
     def hear(self, data: bytes) -> None:
-        if len(self._body) <= _ERROR_BODY_BYTES:
+        if len(self._body) <= ERROR_BODY_BYTES:
             self._body += data
 
     def error(self) -> StreamError:
@@ -111,7 +112,7 @@ def body_of(pieces: Iterator[Any]) -> bytes:
     with contextlib.suppress(Exception):  # the status says enough
         for piece in pieces:
             body += piece
-            if len(body) > _ERROR_BODY_BYTES:
+            if len(body) > ERROR_BODY_BYTES:
                 break
     return bytes(body)
 
@@ -119,7 +120,7 @@ def body_of(pieces: Iterator[Any]) -> bytes:
 async def body_of_async(pieces: Any) -> bytes:
     body = bytearray()
     with contextlib.suppress(Exception):  # the status says enough
-        while len(body) <= _ERROR_BODY_BYTES:
+        while len(body) <= ERROR_BODY_BYTES:
             body += await next_of(pieces)
     return bytes(body)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from chunkfold import dialects
-from chunkfold._http_errors import ERROR_BODY_BYTES, said_in
+from chunkfold._http_errors import said_in
+from chunkfold._intake import ERROR_BODY_BYTES
 from chunkfold._source_folder import SourceFolder
 from chunkfold.errors import (
     FallbackFailed,
