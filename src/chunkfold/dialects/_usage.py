@@ -7,14 +7,16 @@ repeats a number must not be billed twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "total", "two_counts"]
 
@@ -23,7 +25,7 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing, a 0 is real."""
     merged = {**old, **new}
     values = new.values()
-    if _REPLACED.issuperset(map(type, values)) and "" not in values and [] not in values:
+    if all(values) and _REPLACED.issuperset(map(type, values)):
         return merged
     for key, value in new.items():
         if key not in old:
@@ -84,28 +86,37 @@ class Counts:
 
     def __init__(self, *names: tuple[str, ...]) -> None:
         self._names = names
-        # For keys that came, the name that is there of each count; nothing at all where several are.
-        self._met: dict[tuple[str, ...], list[str]] = {}
+        # For keys that came, what gets the counts that are there, and what puts them in their places; `None` where one
+        # has several names.
+        self._met: dict[tuple[str, ...], tuple[_Get, _Get] | None] = {}
 
-    def __call__(self, raw: Mapping[str, Any]) -> list[int | None]:
+    def __call__(self, raw: Mapping[str, Any]) -> Sequence[int | None]:
         keys = tuple(raw)
-        met = self._met.get(keys)
-        if met is None:
+        try:
+            met = self._met[keys]
+        except KeyError:
             met = self._look(keys)
-        found = list(map(raw.get, met))
-        if not met or not _WHOLE.issuperset(map(type, found)) or min(filter(None, found), default=0) < 0:
-            return [count(raw, *same) for same in self._names]
-        return found
+        if met is not None:
+            get, put = met
+            found = get(raw)
+            if _WHOLE.issuperset(map(type, found)) and min(found) >= 0:
+                return put((*found, None))
+        return [count(raw, *same) for same in self._names]
 
-    def _look(self, keys: tuple[str, ...]) -> list[str]:
-        met = [[name for name in same if name in keys] or [same[0]] for same in self._names]
+    def _look(self, keys: tuple[str, ...]) -> tuple[_Get, _Get] | None:
+        there = [[name for name in same if name in keys] for same in self._names]
+        known = [names[0] for names in there if names]
+        # One alone would come without a tuple around it.
+        is_simple = len(known) > 1 and all(len(names) < 2 for names in there)
+        places = [known.index(names[0]) if names else -1 for names in there]
         if len(self._met) >= _KEPT:
             self._met.clear()
-        self._met[keys] = names = [found[0] for found in met] if all(len(found) < 2 for found in met) else []
-        return names
+        self._met[keys] = met = (itemgetter(*known), itemgetter(*places)) if is_simple else None
+        return met
 
 
-_WHOLE = frozenset({int, type(None)})
+_Get = Callable[[Any], tuple[Any, ...]]
+_WHOLE = frozenset({int})
 _KEPT = 64
 
 

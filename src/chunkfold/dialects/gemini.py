@@ -405,13 +405,13 @@ class Gemini(Dialect):
 
     def _usage(self, usage: Any) -> None:
         """Running totals. Vertex AI sends objects without any count in between, which are no usage yet."""
-        at = (*self._root, "usageMetadata")
+        w = self.w
         if not isinstance(usage, dict) or not usage:
-            self.w.extra(at, usage)
-        elif self.w.has_usage or any(map(_is_count, usage.values())):
-            self.w.usage(usage, gemini_usage)
+            w.extra((*self._root, "usageMetadata"), usage)
+        elif w.has_usage or any(map(_is_count, usage.values())):
+            w.usage(usage, gemini_usage)
         else:
-            self.w.extras(usage, frozenset(), *at)
+            w.extras(usage, frozenset(), *self._root, "usageMetadata")
 
     def _citation(self, choice: int, metadata: Any, at: tuple[str | int, ...]) -> None:
         """New citations each time; repeats are left out. Old servers call them `citationSources`."""
