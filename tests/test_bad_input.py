@@ -508,8 +508,9 @@ def test_hard_shapes_cost_time_in_proportion(hard, options):
         return time.process_time() - begun
 
     seconds(100)
-    small, large = min(seconds(500) for _ in range(3)), min(seconds(4000) for _ in range(3))
-    assert large < max(8 * small * 6, 0.3), "eight times the frames cost far more than eight times the time"
+    small = min(seconds(500) for _ in range(3))
+    is_in_proportion = any(seconds(4000) < max(8 * small * 6, 0.3) for _ in range(3))
+    assert is_in_proportion, "eight times the frames cost far more than eight times the time"
 
 
 # Odd arguments
