@@ -239,3 +239,16 @@ def test_the_signature_of_a_detail_is_that_of_an_item_with_the_same_text():
     assert response.parts[0].signature == "S"
     made = response.to_native()["choices"][0]["message"]["content"][0]
     assert made["thinking"][0]["text"] == "Is it?"
+
+
+def test_details_without_an_index_and_an_id_are_as_many_as_are_listed():
+    """Helicone tells each block of Anthropic's thinking once more at the end, with its signature."""
+    details = [{"thinking": "Is it?", "signature": "S1"}, {"thinking": "Yes.", "signature": "S2"}]
+    frames = [chunk({"reasoning": "Is it?"}), chunk({"reasoning": "Yes."}), ANSWER]
+    frames.append(chunk({"reasoning_details": details}, finish_reason="stop"))
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.reasoning, response.text) == ("Is it?Yes.", "It is.")
+    assert [part.signature for part in response.parts if part.kind == "reasoning"] == [None, "S1", "S2"]
+    message = {"role": "assistant", "content": "It is.", "reasoning": "Is it?Yes.", "reasoning_details": details}
+    assert response.to_native()["choices"][0]["message"] == message
+    assert response.message.to_request("openai-chat") == message

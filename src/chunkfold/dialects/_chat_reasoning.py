@@ -59,9 +59,9 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
     """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
     names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
-    for _place, detail in chat.w.objects("reasoning_details", value):
+    for place, detail in chat.w.objects("reasoning_details", value):
         if not says_nothing(detail):
-            _detail(chat, index, detail, names)
+            _detail(chat, index, detail, place, names)
 
 
 def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
@@ -114,14 +114,14 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
     """
     w = chat.w
     plain = w.current(index, "reasoning")
-    for _place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
-        slot = w.slot(index, _key(detail))
+    for place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
+        slot = w.slot(index, _key(detail, place))
         is_text = bool(detail.get("text") or detail.get("summary"))
         without = {name: value for name, value in detail.items() if name not in ("text", "summary")}
         if slot is not None:
-            _detail(chat, index, without, "reasoning_details")
+            _detail(chat, index, without, place, "reasoning_details")
         elif not is_text or plain is None:
-            _detail(chat, index, detail, "reasoning_details")
+            _detail(chat, index, detail, place, "reasoning_details")
         else:
             fields = plain.beside.get("$field") or FIELDS[:1]
             if isinstance(fields, str):
@@ -132,16 +132,15 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
             w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
 
 
-def _key(detail: dict[str, Any]) -> tuple[Any, ...]:
-    """Under which a detail is found again: its type, and its index or its id."""
-    number = detail.get("index")
-    kind = word(detail.get("type"), default="reasoning.text")
-    return ("reasoning_details", kind, detail.get("id") if is_blank(number) else number)
+def _key(detail: dict[str, Any], place: int) -> tuple[Any, ...]:
+    """Under which a detail is found again: its type, and its index or its id; its place if it has neither (Helicone)."""
+    number = next((detail[key] for key in ("index", "id") if not is_blank(detail.get(key))), f"place {place}")
+    return ("reasoning_details", word(detail.get("type"), default="reasoning.text"), number)
 
 
-def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
+def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, names: Any) -> None:
     w = chat.w
-    key = _key(detail)
+    key = _key(detail, place)
     kind, slot = key[1], w.slot(index, key)
     id_, known = detail.get("id"), slot.extra.get("id") if slot is not None and slot.extra else None
     if detail.get("data") and id_ and known and id_ != known:
