@@ -133,7 +133,7 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
 
 
 def _key(detail: dict[str, Any], place: int) -> tuple[Any, ...]:
-    """Under which a detail is found again: its type, and its index or its id; its place if it has neither (Helicone)."""
+    """Under which a detail is found again: its type, and its index, its id or, if it has neither, its place."""
     number = next((detail[key] for key in ("index", "id") if not is_blank(detail.get(key))), f"place {place}")
     return ("reasoning_details", word(detail.get("type"), default="reasoning.text"), number)
 
