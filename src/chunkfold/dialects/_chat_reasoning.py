@@ -178,7 +178,7 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, na
         w.update(slot, extra=new)
     w.delta(slot, text)
     if detail.get("signature"):
-        chat.signed.add(slot)
+        chat.signed[slot] = detail["signature"]
         w.update(slot, signature=detail["signature"])
 
 
@@ -192,9 +192,10 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
             redacted = {"redacted": True, "encrypted": block.get("data")}
             w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
             continue
-        chat.item(index, "reasoning", block.get("thinking"), {**rest, "$field": names})
+        start = {**rest, "$field": names}
+        chat.item(index, "reasoning", block.get("thinking"), start)
         if block.get("signature"):
-            w.stop(_sign(chat, index, block["signature"]))
+            w.stop(_sign(chat, index, block["signature"], start))
 
 
 def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
@@ -204,6 +205,7 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
     inner = item.get(name) if name is not None else None
     extra = {key: value for key, value in item.items() if key not in (name, "signature") or not value}
     extra |= {"$form": "item", "$field": name}
+    start, first = extra, None
     pieces = inner if isinstance(inner, list) else [inner]
     if not inner and not chat.is_whole:
         slot = w.current(index, "reasoning")
@@ -220,16 +222,26 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
             extra = {**extra, name or "": [None]}
         chat.item(index, "reasoning", text, extra)
         if isinstance(piece, dict) and piece.get("signature"):
-            _sign(chat, index, piece["signature"])
+            _sign(chat, index, piece["signature"], extra)
+        first = first or w.current(index, "reasoning")
         if text or chat.is_whole:
             extra = {"$form": "inner", "$field": name}
     if item.get("signature"):
-        _sign(chat, index, item["signature"])
+        # Mistral has it beside the list of texts, Databricks in one of them.
+        _sign(chat, index, item["signature"], {**start, "$form": "signed"}, to=first)
 
 
-def _sign(chat: OpenAIChat, index: int, signature: Any) -> Slot:
-    slot = chat.w.current(index, "reasoning") or chat.w.start(index, "reasoning")
-    chat.w.update(slot, signature=signature)
+def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *, to: Slot | None = None) -> Slot:
+    """
+    The signature of the reasoning at hand; if there is none, or it has another one, that of reasoning that is withheld,
+    which begins with *start*.
+    """
+    w = chat.w
+    slot = to or w.current(index, "reasoning")
+    if slot is None or chat.signed.get(slot, signature) != signature:
+        slot = w.start(index, "reasoning", extra=start)
+    chat.signed[slot] = signature
+    w.update(slot, signature=signature, extra={"$form": "signed"} if start.get("$form") == "signed" else None)
     return slot
 
 

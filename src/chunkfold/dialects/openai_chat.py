@@ -103,8 +103,8 @@ class OpenAIChat(Dialect):
         super().__init__(writer)
         # The delta whose reasoning has been taken, since two fields may hold the same.
         self.reasoning_done: dict[str, Any] | None = None
-        # Details of the reasoning that have a signature.
-        self.signed: set[Slot | None] = set()
+        # The signatures that details of the reasoning, blocks and items of it have.
+        self.signed: dict[Slot | None, Any] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
         self.items: dict[tuple[Any, ...], Slot] = {}
         self.told: set[Slot] = set()

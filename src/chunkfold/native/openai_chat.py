@@ -128,7 +128,7 @@ _BACK = ("reasoning_opaque", "reasoning_signature")
 _BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
-_ITEMS = ("item", "inner", "string")
+_ITEMS = ("item", "inner", "string", "signed")
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -268,23 +268,25 @@ def _content(parts: list[Part]) -> Any:
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
     """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
     name: str = part.extra.get("$field") or "thinking"
-    out = {"type": "thinking", **fields(part.extra, (name, *_BESIDE))}
-    if isinstance(part.extra.get(name), list):
-        out[name] = [_inner(part)] if part.text or part.extra[name] else []
+    held, is_signed = part.extra.get(name), part.extra.get("$form") == "signed"
+    out = {"type": "thinking", **fields(part.extra, (*_BESIDE, *([name] if held else [])))}
+    if isinstance(held, list):
+        out[name] = [_inner(part, is_signed=is_signed)] if part.text or held else []
     elif part.text:
         out[name] = part.text
+    if is_signed or not isinstance(held, list):
         fill(out, signature=part.signature)
     return out
 
 
-def _inner(part: ReasoningPart) -> Any:
-    """One of the texts that an item of reasoning is a list of."""
+def _inner(part: ReasoningPart, *, is_signed: bool = False) -> Any:
+    """One of the texts that an item of reasoning is a list of; the item itself may have the signature."""
     kept = part.extra.get(part.extra.get("$field") or "thinking")
     form = kept[0] if isinstance(kept, list) and kept else {}
     if form is None:
         return part.text
     piece = {**fields(form), "text": part.text}
-    fill(piece, signature=part.signature)
+    fill(piece, signature=None if is_signed else part.signature)
     return piece
 
 
