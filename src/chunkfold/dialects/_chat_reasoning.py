@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "signature", "thinking_blocks", "thinking_item"]
+__all__ = [
+    "FIELDS", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated", "signature",
+    "thinking_blocks", "thinking_item",
+]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
@@ -189,13 +192,55 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
     for _place, block in w.objects("thinking_blocks", value):
         rest = {key: item for key, item in block.items() if key not in _BLOCK}
         if block.get("type") == "redacted_thinking":
-            redacted = {"redacted": True, "encrypted": block.get("data")}
-            w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
+            _redacted(chat, index, block, "$field", "thinking_blocks")
             continue
         start = {**rest, "$field": names}
         chat.item(index, "reasoning", block.get("thinking"), start)
         if block.get("signature"):
             w.stop(_sign(chat, index, block["signature"], start))
+
+
+def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
+    """
+    Portkey's blocks, as Anthropic has them, beside the text that is in them once more. In a stream each is a piece of
+    one and has no type.
+    """
+    w, text = chat.w, delta.get("content")
+    path = ("choices", index, "message")
+    blocks = w.objects("content_blocks", value)
+    if chat.is_whole and "".join([str(block["text"]) for _, block in blocks if block.get("text")]) != text:
+        w.extra((*path, "content_blocks"), value)
+        return
+    w.extra((*path, "$field"), "content_blocks")
+    chat.content_told = delta if chat.is_whole else None
+    for _place, block in blocks:
+        inner = block.get("delta")
+        piece = inner if isinstance(inner, dict) else block
+        if chat.is_whole:
+            chat.content_item(index, piece)
+        elif says_nothing(piece):
+            continue
+        elif "thinking" in piece or "signature" in piece:
+            thinking_item(chat, index, {"type": "thinking", "thinking": "", **piece})
+        elif "data" in piece:
+            redacted_item(chat, index, piece)
+        elif piece.get("citation"):
+            w.annotations(index, None, [piece["citation"]])
+        elif (piece.get("text") or piece.get("partial_json") or piece) != text:
+            chat.content_item(index, piece)
+
+
+def redacted_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
+    """An item of the content that is thinking which nobody else can read."""
+    _redacted(chat, index, item, "$form", "item")
+
+
+def _redacted(chat: OpenAIChat, index: int, block: dict[str, Any], *note: str) -> None:
+    rest = {key: value for key, value in block.items() if key not in _BLOCK}
+    start = {**rest, "redacted": True, "encrypted": block.get("data"), note[0]: note[1]}
+    slot = chat.w.start(index, "reasoning", extra=start)
+    chat.signed[slot] = None  # no signature that comes is its own
+    chat.w.stop(slot)
 
 
 def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
-        "executed_tools", "citations", "reasoning_items",
+        "executed_tools", "citations", "reasoning_items", "content_blocks",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
@@ -103,6 +103,8 @@ class OpenAIChat(Dialect):
         super().__init__(writer)
         # The delta whose reasoning has been taken, since two fields may hold the same.
         self.reasoning_done: dict[str, Any] | None = None
+        # The body whose content has been taken from its blocks, which have it too.
+        self.content_told: dict[str, Any] | None = None
         # The signatures that details of the reasoning, blocks and items of it have.
         self.signed: dict[Slot | None, Any] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
@@ -322,7 +324,7 @@ class OpenAIChat(Dialect):
         for key in _AGAIN:
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
-        w.extras(message, _MESSAGE - {"thinking_blocks"}, "choices", index, "message")
+        w.extras(message, _MESSAGE - {"thinking_blocks", "content_blocks"}, "choices", index, "message")
 
     # The fields of a delta
 
@@ -331,15 +333,20 @@ class OpenAIChat(Dialect):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
             value = text_within(value, frame.data)
         if isinstance(value, str):
-            self.w.append(index, "text", value)
+            if self.content_told is not delta:
+                self.w.append(index, "text", value)
             return
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
                 self.item(index, "text", item, {"$form": "string"})
             elif isinstance(item, dict):
-                _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
+                self.content_item(index, item)
             elif item is not None:
                 self.w.unknown("content.item", item)
+
+    def content_item(self, index: int, item: dict[str, Any]) -> None:
+        """An item of the content, by its type."""
+        _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
 
     def item(self, index: int, kind: Kind, text: Any, extra: dict[str, Any]) -> None:
         """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
@@ -523,6 +530,7 @@ _CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {
     "output_text": OpenAIChat._text_item,
     "thinking": _chat_reasoning.thinking_item,
     "reasoning": _chat_reasoning.thinking_item,
+    "redacted_thinking": _chat_reasoning.redacted_item,
     "reference": OpenAIChat._reference_item,
     "image_url": OpenAIChat._image_item,
 }
@@ -539,6 +547,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning_signature": _chat_reasoning.signature,
     "reasoning_items": _chat_reasoning.items,
     "executed_tools": OpenAIChat._executed_tools,
+    "content_blocks": _chat_reasoning.content_blocks,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,
     "refusal": OpenAIChat._refusal,

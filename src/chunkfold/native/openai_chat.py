@@ -110,6 +110,9 @@ RULES: Mapping[str, Rule] = {
     "choices[].logprobs.content[]": EXTEND,
     "choices[].logprobs.refusal[]": EXTEND,
     "choices[].usage": Rule("last", "usage"),
+    "choices[].delta.content_blocks[].index": TRANSPORT,
+    **{f"choices[].delta.content_blocks[].delta.{field}": Rule(how, f"{_MESSAGE}.content_blocks[].{field}")
+       for field, how in (("text", "append"), ("thinking", "append"), ("signature", "last"), ("data", "last"))},
     "x_groq.usage": Rule("last", "usage"),
     **{f"choices[].{side}{field}": Rule(how, _MESSAGE + field) for side in ("delta", "message")
        for field, (how, _) in _PIECES.items()},
@@ -228,6 +231,8 @@ def _message(
         out["tool_results"] = results
     if content:
         out["content"] = _content(content)
+    if extra.get("$field") == "content_blocks":
+        _add_blocks(out, content)
     if refusal:
         out["refusal"] = "".join(refusal)
     _add_reasoning(out, reasoning)
@@ -265,8 +270,17 @@ def _content(parts: list[Part]) -> Any:
     return items
 
 
+def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
+    """The content as the blocks that Portkey has beside its text."""
+    items = out.get("content", [])
+    out["content_blocks"] = items if isinstance(items, list) else [{"type": "text", "text": items}]
+    out["content"] = "".join([part.text for part in parts if isinstance(part, TextPart)])
+
+
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
-    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
+    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text. Anthropic's may be withheld."""
+    if part.redacted:
+        return _block(part)
     name: str = part.extra.get("$field") or "thinking"
     held, is_signed = part.extra.get(name), part.extra.get("$form") == "signed"
     out = {"type": "thinking", **fields(part.extra, (*_BESIDE, *([name] if held else [])))}
