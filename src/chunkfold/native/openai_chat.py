@@ -111,8 +111,10 @@ RULES: Mapping[str, Rule] = {
     "choices[].logprobs.refusal[]": EXTEND,
     "choices[].usage": Rule("last", "usage"),
     "choices[].delta.content_blocks[].index": TRANSPORT,
-    **{f"choices[].delta.content_blocks[].delta.{field}": Rule(how, f"{_MESSAGE}.content_blocks[].{field}")
-       for field, how in (("text", "append"), ("thinking", "append"), ("signature", "last"), ("data", "last"))},
+    **{f"choices[].delta.content_blocks[].delta.{field}": Rule("append", f"{_MESSAGE}.content_blocks[].{field}")
+       for field in ("text", "thinking")},
+    **{f"choices[].delta.content_blocks[].delta.{field}": Rule("last", f"{_MESSAGE}.content_blocks[].{field}")
+       for field in ("signature", "data")},
     "x_groq.usage": Rule("last", "usage"),
     **{f"choices[].{side}{field}": Rule(how, _MESSAGE + field) for side in ("delta", "message")
        for field, (how, _) in _PIECES.items()},
