@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["function_call", "restated", "result", "tell_results", "tool_calls"]
+__all__ = ["LISTED", "content_list", "function_call", "restated", "result", "tell_results", "tool_calls"]
 
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
+
+# What a delta with a list of its content has beside it once more.
+LISTED = frozenset({"type", "text", "tool_use_id", "name", "input"})
+_USE = LISTED - {"type", "text"}
 
 _HOLDERS = frozenset({"function", "custom"})
 _CALL = frozenset({"index", "id", "type", *_HOLDERS})
@@ -171,6 +175,25 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
             tool_type="function_call",
             extra={"function": rest} if rest else None,
         )
+
+
+def content_list(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+    """Snowflake's list of what is in a delta: calls, which have no other place, and the text once more."""
+    w = chat.w
+    w.extra(("choices", index, "message", "$field"), "content_list")
+    for _, item in w.objects("content_list", value):
+        inner = item.get("tool_use")
+        use = inner if isinstance(inner, dict) else item
+        if not _USE.isdisjoint(use):
+            w.call(
+                index,
+                id=use.get("tool_use_id"),
+                name=use.get("name"),
+                arguments=text_within(use.get("input"), frame.data),
+                extra={"$field": "content_list"},
+            )
+        elif not says_nothing(item) and item.get("text") != delta.get("content"):
+            w.unknown("content_list", item)
 
 
 def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:

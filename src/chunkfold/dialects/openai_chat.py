@@ -36,9 +36,11 @@ _MESSAGE = frozenset(
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
         "executed_tools", "citations", "reasoning_items", "content_blocks",
+        "content_list",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
+_NONE: frozenset[str] = frozenset()
 # All that a choice of Gemini's endpoint has where a filter took the message.
 _BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
@@ -299,10 +301,11 @@ class OpenAIChat(Dialect):
         said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
             _FIELDS[key](self, index, delta[key], delta, frame)
+        again = _chat_calls.LISTED if "content_list" in delta else _NONE
         if not all(delta.values()):
-            w.blanks(delta, (), "choices", index, "message")
+            w.blanks(delta, again, "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
-            w.extras(delta, _MESSAGE, "choices", index, "message")
+            w.extras(delta, _MESSAGE | again, "choices", index, "message")
 
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
@@ -324,7 +327,7 @@ class OpenAIChat(Dialect):
         for key in _AGAIN:
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
-        w.extras(message, _MESSAGE - {"thinking_blocks", "content_blocks"}, "choices", index, "message")
+        w.extras(message, _MESSAGE - {"thinking_blocks", "content_blocks", "content_list"}, "choices", index, "message")
 
     # The fields of a delta
 
@@ -556,6 +559,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "annotations": OpenAIChat._annotations,
     "citations": OpenAIChat._citations,
     "tool_calls": _chat_calls.tool_calls,
+    "content_list": _chat_calls.content_list,
     "function_call": _chat_calls.function_call,
 }
 

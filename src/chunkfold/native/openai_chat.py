@@ -132,7 +132,7 @@ _NAMES = (
 _BACK = ("reasoning_opaque", "reasoning_signature")
 _BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
-_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+_INSTEAD = frozenset({"tool_calls", "content_list", "function_call", "refusal", "audio"})
 _ITEMS = ("item", "inner", "string", "signed")
 
 
@@ -233,8 +233,11 @@ def _message(
         out["tool_results"] = results
     if content:
         out["content"] = _content(content)
-    if extra.get("$field") == "content_blocks":
+    field = extra.get("$field")
+    if field == "content_blocks":
         _add_blocks(out, content)
+    elif field == "content_list" and out.get("content") is not None:
+        out["content_list"] = [{"type": "text", "text": out["content"]}]
     if refusal:
         out["refusal"] = "".join(refusal)
     _add_reasoning(out, reasoning)
@@ -375,10 +378,19 @@ def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
     for call in calls:
         if call.type == "function_call":
             out["function_call"] = _function(call, "function", whole)
+        elif call.extra.get("$field") == "content_list":
+            out.setdefault("content_list", []).append(_use(call))
         else:
             made.append(_call(call, whole))
     if made:
         out["tool_calls"] = made
+
+
+def _use(call: ToolCall) -> dict[str, Any]:
+    """A call as Snowflake has it in the list of the content."""
+    use: dict[str, Any] = {}
+    fill(use, tool_use_id=call.id, name=call.name)
+    return {"type": "tool_use", "tool_use": {**use, "input": arguments_of(call)}}
 
 
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
