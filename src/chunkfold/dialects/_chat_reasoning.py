@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated", "signature",
-    "thinking_blocks", "thinking_item",
+    "steps", "thinking_blocks", "thinking_item",
 ]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
@@ -183,6 +183,18 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, na
     if detail.get("signature"):
         chat.signed[slot] = detail["signature"]
         w.update(slot, signature=detail["signature"])
+
+
+def steps(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """What Perplexity thinks and does while it searches: in pieces, and all of it once more in what is told whole."""
+    w, told = chat.w, chat.steps.setdefault(index, [])
+    for _place, step in w.objects("reasoning_steps", value):
+        if step not in told:
+            told.append(step)
+            rest = {key: item for key, item in step.items() if key != "thought" or not item}
+            slot = w.start(index, "reasoning", extra={**rest, "summary": True, "$field": "reasoning_steps"})
+            w.delta(slot, step.get("thought"))
+            w.stop(slot)
 
 
 def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:

@@ -36,7 +36,7 @@ _MESSAGE = frozenset(
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
         "executed_tools", "citations", "reasoning_items", "content_blocks",
-        "content_list",
+        "content_list", "reasoning_steps",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
@@ -109,6 +109,8 @@ class OpenAIChat(Dialect):
         self.content_told: dict[str, Any] | None = None
         # The signatures that details of the reasoning, blocks and items of it have.
         self.signed: dict[Slot | None, Any] = {}
+        # Perplexity's steps, by the choice.
+        self.steps: dict[int, list[dict[str, Any]]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
         self.items: dict[tuple[Any, ...], Slot] = {}
         self.told: set[Slot] = set()
@@ -254,6 +256,8 @@ class OpenAIChat(Dialect):
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
+            if isinstance(message, dict) and message.get("reasoning_steps"):
+                _chat_reasoning.steps(self, index, message["reasoning_steps"], message, frame)
             self._message(index, delta, frame)
             if isinstance(message, dict):
                 w.extras(message, _MESSAGE, "choices", index, "message")
@@ -485,7 +489,7 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
 # What is taken again, and changes nothing where it came before.
 _AGAIN = (
     "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
-    "extra_content",
+    "reasoning_steps", "extra_content",
 )  # fmt: skip
 
 
@@ -540,6 +544,7 @@ _CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {
 
 _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]] = {
     "reasoning_details": _chat_reasoning.details,
+    "reasoning_steps": _chat_reasoning.steps,
     "reasoning_content": _chat_reasoning.plain,
     "reasoning": _chat_reasoning.plain,
     "reasoning_text": _chat_reasoning.plain,

@@ -75,6 +75,7 @@ _PIECES = {
     ".thinking_blocks[].thinking": APPEND,
     ".thinking_blocks[].signature": LAST,
     ".reasoning_items[]": EXTEND,
+    ".reasoning_steps[]": EXTEND,
     ".annotations[]": EXTEND,
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
@@ -126,7 +127,7 @@ _NO_CONTENT = {"llamacpp": ""}
 _REASONING = "reasoning_content"
 _NAMES = (
     "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
-    "thinking_blocks",
+    "thinking_blocks", "reasoning_steps",
 )  # fmt: skip
 # What stands beside reasoning and is wanted back.
 _BACK = ("reasoning_opaque", "reasoning_signature")
@@ -311,7 +312,7 @@ def _inner(part: ReasoningPart, *, is_signed: bool = False) -> Any:
 
 def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
-    details, blocks = [], []
+    details, blocks, steps = [], [], []
     items = [copied(part.extra["$item"]) for part in parts if "$item" in part.extra]
     texts: dict[str, list[str]] = {}
     forms: dict[str, dict[str, Any]] = {}
@@ -323,6 +324,8 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
                 details.append(_detail(part))
             elif name == "thinking_blocks":
                 blocks.append(_block(part))
+            elif name == "reasoning_steps":
+                steps.append({**fields(part.extra), **({"thought": part.text} if part.text else {})})
             elif part.text:
                 texts.setdefault(name, []).append(part.text)
                 forms[name] = {**forms.get(name, {}), **part.extra}
@@ -336,6 +339,8 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
         out["thinking_blocks"] = blocks
     if items:
         out["reasoning_items"] = items
+    if steps:
+        out["reasoning_steps"] = steps
 
 
 def _block(part: ReasoningPart) -> dict[str, Any]:
@@ -435,7 +440,9 @@ def _add_annotations(
 
 
 def _is_served(part: Part) -> bool:
-    """True if it is a call that another provider's server ran itself, of which this one knows nothing."""
+    """True if it is a call that a server ran itself, or a step of one that it tells beside: no request takes these."""
+    if isinstance(part, ReasoningPart):
+        return part.extra.get("$field") == "reasoning_steps"
     return isinstance(part, ToolCall) and part.server_side
 
 
