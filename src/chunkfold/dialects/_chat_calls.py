@@ -30,6 +30,8 @@ LISTED = frozenset({"type", "text", "tool_use_id", "name", "input"})
 _USE = LISTED - {"type", "text"}
 
 _HOLDERS = frozenset({"function", "custom"})
+# Tools that StepFun and MiniMax run themselves, and tell like functions.
+_SERVED = ("web_search", "retrieval")
 _CALL = frozenset({"index", "id", "type", *_HOLDERS})
 _FUNCTION = frozenset({"name", "arguments", "input"})
 _READ = frozenset({"name", *ARGUMENTS})
@@ -104,7 +106,7 @@ def _tool_call(
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),
         tool_type=kind if isinstance(kind, str) else "function",
-        server_side=is_own,
+        server_side=is_own or kind in _SERVED,
         extra={**rest, "$field": holder} if is_own else rest,
     )
 
@@ -234,9 +236,9 @@ def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
     listed = {_id_of(call) for _, call in calls}
     places = {True: 0, False: 0}
     for _, call in calls:
-        is_own = holder_of(call, call.get("type")) not in _HOLDERS
-        _whole_call(chat, index, places[is_own], call, listed, frame)
-        places[is_own] += 1
+        is_served = holder_of(call, call.get("type")) not in _HOLDERS or call.get("type") in _SERVED
+        _whole_call(chat, index, places[is_served], call, listed, frame)
+        places[is_served] += 1
 
 
 def _whole_call(
@@ -251,7 +253,7 @@ def _whole_call(
         return
     facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
     # Where the call comes here only: what it is. Its server runs what stands under a name of its own.
-    start = {"server_side": is_own, "extra": {"$field": holder} if is_own else None}
+    start = {"server_side": is_own or kind in _SERVED, "extra": {"$field": holder} if is_own else None}
     tool_type = kind if isinstance(kind, str) and kind else "function" if flat or holder == "function" else "custom"
     slot = w.call_again(index, place, **facts, listed=listed, tool_type=tool_type, **start)
     known = slot.extra or {}
