@@ -105,6 +105,12 @@ AGENTS = [
     *({"type": "raw_response_event", "data": event} for event in responses()),
     {"type": "run_item_stream_event", "name": "message_output_created", "item": {"type": "message_output_item"}},
 ]
+# SAP's orchestration, whose first chunk has what the template became and an empty piece.
+SAP_START = {"id": "", "object": "", "created": 0, "model": "", "choices": [{"index": 0, "delta": {"content": ""}}]}
+SAP = [
+    {"request_id": "r1", "intermediate_results": {"templating": [{"role": "user"}]}, "final_result": SAP_START},
+    *({"request_id": "r1", "intermediate_results": {"llm": chunk}, "final_result": chunk} for chunk in CHAT),
+]
 
 STREAMS = {
     "claude-code": ("anthropic-messages", lines(CLAUDE_CODE)),
@@ -114,6 +120,8 @@ STREAMS = {
     "named-texts": ("anthropic-messages", lines([{"event": e["type"], "data": json.dumps(e)} for e in ANTHROPIC])),
     "gateway": ("openai-chat", sse([{"code": 0, "msg": "ok", "data": chunk} for chunk in CHAT]) + b"data: [DONE]\n\n"),
     "end-in-envelope": ("openai-chat", lines([*({"data": chunk} for chunk in CHAT), {"data": "[DONE]"}])),
+    "sap": ("openai-chat", sse(SAP) + b"data: [DONE]\n\n"),
+    "sap-version-1": ("openai-chat", sse([{"orchestration_result": chunk} for chunk in CHAT]) + b"data: [DONE]\n\n"),
     "grpc-gateway": ("gemini", lines([{"result": chunk} for chunk in GEMINI])),
 }
 

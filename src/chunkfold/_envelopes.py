@@ -25,7 +25,8 @@ DONE = "[DONE]"
 
 # `event`: Claude Code (`stream_event`), Strands. `data`: OpenAI's Agents SDK (`raw_response_event`), server-sent events
 # as lines of JSON, gateways with a `code` beside it. `result`: grpc-gateway, JSON-RPC, Cloudflare's REST API.
-_FIELDS = ("event", "data", "result")
+# The others: SAP's orchestration, today and in its first version.
+_FIELDS = ("event", "data", "result", "final_result", "orchestration_result")
 
 
 def find(payload: Mapping[str, Any], event: str) -> tuple[str, type[dialects.Dialect]] | None:

@@ -323,3 +323,30 @@ def test_a_custom_call_may_come_with_the_whole_message_alone():
     (made,) = response.tool_calls
     assert (made.type, made.name, made.raw_arguments, made.status) == ("custom", "run", "ls -l", "complete")
     assert response.to_native()["choices"][0]["message"]["tool_calls"] == [call]
+
+
+FOUND = {"index": 0, "id": "s", "type": "web_search", "function": {"name": "web_search", "arguments": '{"q":1}'}}
+FOUND = {**FOUND, "function": {**FOUND["function"], "results": [{"index": 0, "url": "u", "title": "t"}]}}
+SAID = [chunk(delta={"content": "It is."}), chunk(finish_reason="stop")]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [chunk(FOUND), *SAID],
+        [chunk({**FOUND, "function": {"name": "web_search", "arguments": '{"q"'}}),
+         chunk({"index": 0, "type": "web_search", "function": {"arguments": ":1}", "results": FOUND["function"]["results"]}}), *SAID],
+        [*SAID, chunk(delta={}, message={"role": "assistant", "content": "It is.", "tool_calls": [FOUND]})],
+    ],
+)  # fmt: skip
+def test_a_search_that_was_told_like_a_function_has_been_run_by_the_server(frames):
+    """StepFun lists its own search among the calls, with what it found, and answers in the same message."""
+    response = assert_laws(b"".join(frames), frames)
+    assert_templates_change_nothing(frames)
+    assert (response.text, response.finish_reason, response.tool_calls) == ("It is.", "stop", ())
+    (made,) = [part for part in response.parts if part.kind == "server_tool_call"]
+    assert (made.id, made.name, made.type, made.raw_arguments) == ("s", "web_search", "web_search", '{"q":1}')
+    assert made.extra["function"]["results"] == FOUND["function"]["results"]
+    native = {key: value for key, value in FOUND.items() if key != "index"}
+    assert response.to_native()["choices"][0]["message"]["tool_calls"] == [native]
+    assert response.message.to_request("openai-chat") == {"role": "assistant", "content": "It is."}

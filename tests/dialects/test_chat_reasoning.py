@@ -239,3 +239,72 @@ def test_the_signature_of_a_detail_is_that_of_an_item_with_the_same_text():
     assert response.parts[0].signature == "S"
     made = response.to_native()["choices"][0]["message"]["content"][0]
     assert made["thinking"][0]["text"] == "Is it?"
+
+
+def test_details_without_an_index_and_an_id_are_as_many_as_are_listed():
+    """Helicone tells each block of Anthropic's thinking once more at the end, with its signature."""
+    details = [{"thinking": "Is it?", "signature": "S1"}, {"thinking": "Yes.", "signature": "S2"}]
+    frames = [chunk({"reasoning": "Is it?"}), chunk({"reasoning": "Yes."}), ANSWER]
+    frames.append(chunk({"reasoning_details": details}, finish_reason="stop"))
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.reasoning, response.text) == ("Is it?Yes.", "It is.")
+    assert [part.signature for part in response.parts if part.kind == "reasoning"] == [None, "S1", "S2"]
+    message = {"role": "assistant", "content": "It is.", "reasoning": "Is it?Yes.", "reasoning_details": details}
+    assert response.to_native()["choices"][0]["message"] == message
+    assert response.message.to_request("openai-chat") == message
+
+
+def perplexity(object_, **choice):
+    top = {"id": "c", "model": "sonar-pro", "created": 7, "object": object_, "type": "message"}
+    return sse({**top, "choices": [{"index": 0, "finish_reason": None, **choice}]})
+
+
+SEARCH = {
+    "thought": "Searching.",
+    "type": "web_search",
+    "web_search": {"search_keywords": ["tea"], "search_results": []},
+}
+FETCH = {"thought": "Reading.", "type": "fetch_url_content", "fetch_url_content": {"contents": [{"url": "u"}]}}
+EMPTY = {"role": "assistant", "content": ""}
+
+
+def steps(*said):
+    return {**EMPTY, "reasoning_steps": list(said)}
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        # In pieces and whole, as `stream_mode: concise` has them.
+        [
+            perplexity("chat.reasoning", message=EMPTY, delta=steps(SEARCH)),
+            perplexity("chat.reasoning", message=EMPTY, delta=steps(FETCH)),
+            perplexity("chat.reasoning.done", message=steps(SEARCH, FETCH), delta=EMPTY),
+            perplexity("chat.completion.chunk", message=EMPTY, delta={**EMPTY, "content": "Tea."}),
+            perplexity("chat.completion.done", message={**steps(SEARCH, FETCH), "content": "Tea."}, delta=EMPTY),
+        ],
+        # Those so far beside the whole text so far.
+        [
+            perplexity("chat.completion.chunk", message=steps(SEARCH), delta=EMPTY),
+            perplexity("chat.completion.chunk", message=steps(SEARCH, FETCH), delta=EMPTY),
+            perplexity("chat.completion.chunk", message={**steps(SEARCH, FETCH), "content": "Tea."}, delta={"content": "Tea."}),
+        ],
+        # Whole, with the text beside the list alone.
+        [perplexity("chat.completion.chunk", message={**steps(SEARCH, FETCH), "content": "Tea."}, delta={"content": "Tea."})],
+    ],
+)  # fmt: skip
+def test_the_steps_of_a_search_are_reasoning_each_once(frames):
+    """Perplexity's pro search. No request takes them back."""
+    response = assert_laws(b"".join(frames), frames)
+    assert_templates_change_nothing(frames)
+    assert (response.reasoning, response.text) == ("Searching.\n\nReading.", "Tea.")
+    assert [part.kind for part in response.parts] == ["reasoning", "reasoning", "text"]
+    message = response.to_native()["choices"][0]["message"]
+    assert message == {**steps(SEARCH, FETCH), "content": "Tea."}
+    assert response.message.to_request("openai-chat") == {"role": "assistant", "content": "Tea."}
+
+
+def test_a_whole_body_with_steps_comes_back_as_it_was():
+    message = {**steps(SEARCH, {**FETCH, "thought": ""}, {"type": "other"}), "content": "Tea."}
+    body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    assert chunkfold.Response.from_native(body).to_native() == body

@@ -27,6 +27,8 @@ def chunk(**choice):
         ("function_call_filter: UNEXPECTED_TOOL_CALL", "error"),
         ("blacklist", "content_filter"),
         ("end", "stop"),
+        ("network_error", "error"),
+        ("overloaded_error", "error"),
         ("strange: THING", "unknown"),
         (":", "unknown"),
     ],

@@ -67,6 +67,32 @@ def test_output_has_the_reasoning_in_it_where_the_server_has_it_beside(raw, outp
     assert usage.total_tokens == raw.get("total_tokens", output)
 
 
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        # Portkey, which tells Anthropic's counts under OpenAI's names
+        (
+            {
+                "completion_tokens": 7,
+                "prompt_tokens": 9,
+                "cache_read_input_tokens": 1000,
+                "cache_creation_input_tokens": 200,
+                "total_tokens": 1216,
+                "prompt_tokens_details": {"cached_tokens": 1000},
+            },
+            1209,
+        ),
+        ({"completion_tokens": 7, "prompt_tokens": 9, "cache_creation_input_tokens": 200, "total_tokens": 216}, 209),
+        # Groq, Qwen
+        ({**COUNTS, "prompt_tokens_details": {"cached_tokens": 8}}, 20),
+        ({**COUNTS, "prompt_tokens_details": {"cached_tokens": 8, "cache_creation_input_tokens": 4}}, 20),
+    ],
+)
+def test_input_has_the_cached_tokens_in_it_where_the_server_has_them_beside(raw, read):
+    usage = chat_usage(raw)
+    assert (usage.input_tokens, usage.total_tokens) == (read, raw["total_tokens"])
+
+
 def test_servers_that_do_not_count_say_so_with_a_negative_number():
     usage = chat_usage({"prompt_tokens": -1, "completion_tokens": -1, "total_tokens": -1})
     assert usage == Usage(raw=usage.raw)

@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["function_call", "restated", "result", "tell_results", "tool_calls"]
+__all__ = ["LISTED", "content_list", "function_call", "restated", "result", "tell_results", "tool_calls"]
 
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
 
+# What a delta with a list of its content has beside it once more.
+LISTED = frozenset({"type", "text", "tool_use_id", "name", "input"})
+_USE = LISTED - {"type", "text"}
+
 _HOLDERS = frozenset({"function", "custom"})
+# Tools that StepFun and MiniMax run themselves, and tell like functions.
+_SERVED = ("web_search", "retrieval")
 _CALL = frozenset({"index", "id", "type", *_HOLDERS})
 _FUNCTION = frozenset({"name", "arguments", "input"})
 _READ = frozenset({"name", *ARGUMENTS})
@@ -100,7 +106,7 @@ def _tool_call(
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame.data),
         tool_type=kind if isinstance(kind, str) else "function",
-        server_side=is_own,
+        server_side=is_own or kind in _SERVED,
         extra={**rest, "$field": holder} if is_own else rest,
     )
 
@@ -173,6 +179,25 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
         )
 
 
+def content_list(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
+    """Snowflake's list of what is in a delta: calls, which have no other place, and the text once more."""
+    w = chat.w
+    w.extra(("choices", index, "message", "$field"), "content_list")
+    for _, item in w.objects("content_list", value):
+        inner = item.get("tool_use")
+        use = inner if isinstance(inner, dict) else item
+        if not _USE.isdisjoint(use):
+            w.call(
+                index,
+                id=use.get("tool_use_id"),
+                name=use.get("name"),
+                arguments=text_within(use.get("input"), frame.data),
+                extra={"$field": "content_list"},
+            )
+        elif not says_nothing(item) and item.get("text") != delta.get("content"):
+            w.unknown("content_list", item)
+
+
 def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:
     """
     What a tool gave back, where the server of an agent has run it and says so as requests do: in the role of a tool.
@@ -211,9 +236,9 @@ def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
     listed = {_id_of(call) for _, call in calls}
     places = {True: 0, False: 0}
     for _, call in calls:
-        is_own = holder_of(call, call.get("type")) not in _HOLDERS
-        _whole_call(chat, index, places[is_own], call, listed, frame)
-        places[is_own] += 1
+        is_served = holder_of(call, call.get("type")) not in _HOLDERS or call.get("type") in _SERVED
+        _whole_call(chat, index, places[is_served], call, listed, frame)
+        places[is_served] += 1
 
 
 def _whole_call(
@@ -228,7 +253,7 @@ def _whole_call(
         return
     facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
     # Where the call comes here only: what it is. Its server runs what stands under a name of its own.
-    start = {"server_side": is_own, "extra": {"$field": holder} if is_own else None}
+    start = {"server_side": is_own or kind in _SERVED, "extra": {"$field": holder} if is_own else None}
     tool_type = kind if isinstance(kind, str) and kind else "function" if flat or holder == "function" else "custom"
     slot = w.call_again(index, place, **facts, listed=listed, tool_type=tool_type, **start)
     known = slot.extra or {}

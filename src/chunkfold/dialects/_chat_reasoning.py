@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["FIELDS", "details", "items", "opaque", "plain", "restated", "signature", "thinking_blocks", "thinking_item"]
+__all__ = [
+    "FIELDS", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated", "signature",
+    "steps", "thinking_blocks", "thinking_item",
+]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
@@ -59,9 +62,9 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
     """OpenRouter's details: pieces are merged by index and type, texts appended, signatures set."""
     names = [*_said(delta), "reasoning_details"] if _details_have_text(value) else "reasoning_details"
-    for _place, detail in chat.w.objects("reasoning_details", value):
+    for place, detail in chat.w.objects("reasoning_details", value):
         if not says_nothing(detail):
-            _detail(chat, index, detail, names)
+            _detail(chat, index, detail, place, names)
 
 
 def opaque(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
@@ -114,14 +117,14 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
     """
     w = chat.w
     plain = w.current(index, "reasoning")
-    for _place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
-        slot = w.slot(index, _key(detail))
+    for place, detail in w.objects("reasoning_details", message.get("reasoning_details")):
+        slot = w.slot(index, _key(detail, place))
         is_text = bool(detail.get("text") or detail.get("summary"))
         without = {name: value for name, value in detail.items() if name not in ("text", "summary")}
         if slot is not None:
-            _detail(chat, index, without, "reasoning_details")
+            _detail(chat, index, without, place, "reasoning_details")
         elif not is_text or plain is None:
-            _detail(chat, index, detail, "reasoning_details")
+            _detail(chat, index, detail, place, "reasoning_details")
         else:
             fields = plain.beside.get("$field") or FIELDS[:1]
             if isinstance(fields, str):
@@ -132,16 +135,15 @@ def restated(chat: OpenAIChat, index: int, message: dict[str, Any]) -> None:
             w.update(plain, signature=detail.get("signature"), extra={**rest, "$field": names})
 
 
-def _key(detail: dict[str, Any]) -> tuple[Any, ...]:
-    """Under which a detail is found again: its type, and its index or its id."""
-    number = detail.get("index")
-    kind = word(detail.get("type"), default="reasoning.text")
-    return ("reasoning_details", kind, detail.get("id") if is_blank(number) else number)
+def _key(detail: dict[str, Any], place: int) -> tuple[Any, ...]:
+    """Under which a detail is found again: its type, and its index, its id or, if it has neither, its place."""
+    number = next((detail[key] for key in ("index", "id") if not is_blank(detail.get(key))), f"place {place}")
+    return ("reasoning_details", word(detail.get("type"), default="reasoning.text"), number)
 
 
-def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) -> None:
+def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, names: Any) -> None:
     w = chat.w
-    key = _key(detail)
+    key = _key(detail, place)
     kind, slot = key[1], w.slot(index, key)
     id_, known = detail.get("id"), slot.extra.get("id") if slot is not None and slot.extra else None
     if detail.get("data") and id_ and known and id_ != known:
@@ -179,8 +181,20 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], names: Any) ->
         w.update(slot, extra=new)
     w.delta(slot, text)
     if detail.get("signature"):
-        chat.signed.add(slot)
+        chat.signed[slot] = detail["signature"]
         w.update(slot, signature=detail["signature"])
+
+
+def steps(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
+    """What Perplexity thinks and does while it searches: in pieces, and all of it once more in what is told whole."""
+    w, told = chat.w, chat.steps.setdefault(index, [])
+    for _place, step in w.objects("reasoning_steps", value):
+        if step not in told:
+            told.append(step)
+            rest = {key: item for key, item in step.items() if key != "thought" or not item}
+            slot = w.start(index, "reasoning", extra={**rest, "summary": True, "$field": "reasoning_steps"})
+            w.delta(slot, step.get("thought"))
+            w.stop(slot)
 
 
 def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
@@ -190,12 +204,55 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
     for _place, block in w.objects("thinking_blocks", value):
         rest = {key: item for key, item in block.items() if key not in _BLOCK}
         if block.get("type") == "redacted_thinking":
-            redacted = {"redacted": True, "encrypted": block.get("data")}
-            w.stop(w.start(index, "reasoning", extra={**rest, **redacted, "$field": "thinking_blocks"}))
+            _redacted(chat, index, block, "$field", "thinking_blocks")
             continue
-        chat.item(index, "reasoning", block.get("thinking"), {**rest, "$field": names})
+        start = {**rest, "$field": names}
+        chat.item(index, "reasoning", block.get("thinking"), start)
         if block.get("signature"):
-            w.stop(_sign(chat, index, block["signature"]))
+            w.stop(_sign(chat, index, block["signature"], start))
+
+
+def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
+    """
+    Portkey's blocks, as Anthropic has them, beside the text that is in them once more. In a stream each is a piece of
+    one and has no type.
+    """
+    w, text = chat.w, delta.get("content")
+    path = ("choices", index, "message")
+    blocks = w.objects("content_blocks", value)
+    if chat.is_whole and "".join([str(block["text"]) for _, block in blocks if block.get("text")]) != text:
+        w.extra((*path, "content_blocks"), value)
+        return
+    w.extra((*path, "$field"), "content_blocks")
+    chat.content_told = delta if chat.is_whole else None
+    for _place, block in blocks:
+        inner = block.get("delta")
+        piece = inner if isinstance(inner, dict) else block
+        if chat.is_whole:
+            chat.content_item(index, piece)
+        elif says_nothing(piece):
+            continue
+        elif "thinking" in piece or "signature" in piece:
+            thinking_item(chat, index, {"type": "thinking", "thinking": "", **piece})
+        elif "data" in piece:
+            redacted_item(chat, index, piece)
+        elif piece.get("citation"):
+            w.annotations(index, None, [piece["citation"]])
+        elif (piece.get("text") or piece.get("partial_json") or piece) != text:
+            chat.content_item(index, piece)
+
+
+def redacted_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
+    """An item of the content that is thinking which nobody else can read."""
+    _redacted(chat, index, item, "$form", "item")
+
+
+def _redacted(chat: OpenAIChat, index: int, block: dict[str, Any], *note: str) -> None:
+    rest = {key: value for key, value in block.items() if key not in _BLOCK}
+    start = {**rest, "redacted": True, "encrypted": block.get("data"), note[0]: note[1]}
+    slot = chat.w.start(index, "reasoning", extra=start)
+    chat.signed[slot] = None  # no signature that comes is its own
+    chat.w.stop(slot)
 
 
 def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
@@ -205,6 +262,7 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
     inner = item.get(name) if name is not None else None
     extra = {key: value for key, value in item.items() if key not in (name, "signature") or not value}
     extra |= {"$form": "item", "$field": name}
+    start, first = extra, None
     pieces = inner if isinstance(inner, list) else [inner]
     if not inner and not chat.is_whole:
         slot = w.current(index, "reasoning")
@@ -221,16 +279,26 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
             extra = {**extra, name or "": [None]}
         chat.item(index, "reasoning", text, extra)
         if isinstance(piece, dict) and piece.get("signature"):
-            _sign(chat, index, piece["signature"])
+            _sign(chat, index, piece["signature"], extra)
+        first = first or w.current(index, "reasoning")
         if text or chat.is_whole:
             extra = {"$form": "inner", "$field": name}
     if item.get("signature"):
-        _sign(chat, index, item["signature"])
+        # Mistral has it beside the list of texts, Databricks in one of them.
+        _sign(chat, index, item["signature"], {**start, "$form": "signed"}, to=first)
 
 
-def _sign(chat: OpenAIChat, index: int, signature: Any) -> Slot:
-    slot = chat.w.current(index, "reasoning") or chat.w.start(index, "reasoning")
-    chat.w.update(slot, signature=signature)
+def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *, to: Slot | None = None) -> Slot:
+    """
+    The signature of the reasoning at hand; if there is none, or it has another one, that of reasoning that is withheld,
+    which begins with *start*.
+    """
+    w = chat.w
+    slot = to or w.current(index, "reasoning")
+    if slot is None or chat.signed.get(slot, signature) != signature:
+        slot = w.start(index, "reasoning", extra=start)
+    chat.signed[slot] = signature
+    w.update(slot, signature=signature, extra={"$form": "signed"} if start.get("$form") == "signed" else None)
     return slot
 
 

@@ -146,6 +146,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     `prompt_tokens` has cached tokens in it, `completion_tokens` reasoning. Two leave reasoning out of
     `completion_tokens`, and it is added: xAI, whose total shows it, and Perplexity's deep research, which is known by
     its citations. (More reasoning than output alone shows nothing: OpenRouter counts it in tokens of another kind.)
+    Portkey leaves cached tokens out of `prompt_tokens`, as Anthropic does, which the total shows too.
     """
     prompt = count(raw, "prompt_tokens", "input_tokens")
     output = count(raw, "completion_tokens", "output_tokens")
@@ -159,31 +160,36 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     if output is not None and reasoning:
         is_beside = "citation_tokens" in raw or _adds_up(given, prompt, output, reasoning)
         output += reasoning if is_beside else 0
+    cached = count(
+        raw,
+        "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cached_tokens",
+        "cache_read_input_tokens",
+        "input_tokens_details.cache_read_input_tokens",
+        "num_cached_tokens",
+        "prompt_token_details.cached_tokens",
+    )
+    written = count(
+        raw,
+        "prompt_tokens_details.cache_write_tokens",
+        "input_tokens_details.cache_write_tokens",
+        "prompt_tokens_details.cache_creation_input_tokens",
+        "prompt_tokens_details.cache_creation_tokens",
+        "cache_creation_input_tokens",
+        "input_tokens_details.cache_creation_input_tokens",
+        "prompt_cache_write_tokens",
+    )
+    beside = total(None, cached, written)
+    if prompt is not None and beside and _adds_up(given, prompt, output, beside):
+        prompt += beside
     return Usage(
         input_tokens=prompt,
         output_tokens=output,
         total_tokens=total(given, prompt, output),
-        cached_input_tokens=count(
-            raw,
-            "prompt_tokens_details.cached_tokens",
-            "input_tokens_details.cached_tokens",
-            "prompt_cache_hit_tokens",
-            "cached_tokens",
-            "cache_read_input_tokens",
-            "input_tokens_details.cache_read_input_tokens",
-            "num_cached_tokens",
-            "prompt_token_details.cached_tokens",
-        ),
-        cache_write_input_tokens=count(
-            raw,
-            "prompt_tokens_details.cache_write_tokens",
-            "input_tokens_details.cache_write_tokens",
-            "prompt_tokens_details.cache_creation_input_tokens",
-            "prompt_tokens_details.cache_creation_tokens",
-            "cache_creation_input_tokens",
-            "input_tokens_details.cache_creation_input_tokens",
-            "prompt_cache_write_tokens",
-        ),
+        cached_input_tokens=cached,
+        cache_write_input_tokens=written,
         reasoning_tokens=reasoning,
         raw=raw,
     )

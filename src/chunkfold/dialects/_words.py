@@ -35,7 +35,7 @@ _WORDS: dict[str, FinishReason] = {
     "refusal": "refusal",
     **dict.fromkeys(("pause_turn", "pause", "compaction", "requires_continuation", "continuation"), "pause"),
     **dict.fromkeys(("cancelled", "canceled", "abort", "aborted", "user_cancel"), "cancelled"),
-    **dict.fromkeys(("error", "failed", "network_error", "insufficient_system_resource", "timeout"), "error"),
+    **dict.fromkeys(("error", "failed", "insufficient_system_resource", "timeout"), "error"),
     **dict.fromkeys(("malformed_function_call", "unexpected_tool_call", "too_many_tool_calls"), "error"),
     **dict.fromkeys(("missing_thought_signature", "malformed_response", "no_image", "image_other"), "error"),
     **dict.fromkeys(("malformed_model_output", "malformed_tool_use"), "error"),
@@ -116,7 +116,9 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
 
 
 def _known_reason(word: str, own: Mapping[str, str]) -> str | None:
-    return own.get(word) or own.get(word.lower()) or _WORDS.get(word.lower())
+    lower = word.lower()
+    # Gateways put the type of an error there (Portkey's `overloaded_error`), and so does Zhipu (`network_error`).
+    return own.get(word) or own.get(lower) or _WORDS.get(lower) or ("error" if lower.endswith("_error") else None)
 
 
 def whole_number(said: object) -> int | None:

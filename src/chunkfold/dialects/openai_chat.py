@@ -35,10 +35,12 @@ _MESSAGE = frozenset(
     {
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
-        "executed_tools", "citations", "reasoning_items",
+        "executed_tools", "citations", "reasoning_items", "content_blocks",
+        "content_list", "reasoning_steps",
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | {"error"}
+_NONE: frozenset[str] = frozenset()
 # All that a choice of Gemini's endpoint has where a filter took the message.
 _BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
@@ -103,8 +105,12 @@ class OpenAIChat(Dialect):
         super().__init__(writer)
         # The delta whose reasoning has been taken, since two fields may hold the same.
         self.reasoning_done: dict[str, Any] | None = None
-        # Details of the reasoning that have a signature.
-        self.signed: set[Slot | None] = set()
+        # The body whose content has been taken from its blocks, which have it too.
+        self.content_told: dict[str, Any] | None = None
+        # The signatures that details of the reasoning, blocks and items of it have.
+        self.signed: dict[Slot | None, Any] = {}
+        # Perplexity's steps, by the choice.
+        self.steps: dict[int, list[dict[str, Any]]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
         self.items: dict[tuple[Any, ...], Slot] = {}
         self.told: set[Slot] = set()
@@ -250,6 +256,8 @@ class OpenAIChat(Dialect):
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
+            if isinstance(message, dict) and message.get("reasoning_steps"):
+                _chat_reasoning.steps(self, index, message["reasoning_steps"], message, frame)
             self._message(index, delta, frame)
             if isinstance(message, dict):
                 w.extras(message, _MESSAGE, "choices", index, "message")
@@ -297,10 +305,11 @@ class OpenAIChat(Dialect):
         said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
             _FIELDS[key](self, index, delta[key], delta, frame)
+        again = _chat_calls.LISTED if "content_list" in delta else _NONE
         if not all(delta.values()):
-            w.blanks(delta, (), "choices", index, "message")
+            w.blanks(delta, again, "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
-            w.extras(delta, _MESSAGE, "choices", index, "message")
+            w.extras(delta, _MESSAGE | again, "choices", index, "message")
 
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
@@ -322,7 +331,7 @@ class OpenAIChat(Dialect):
         for key in _AGAIN:
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
-        w.extras(message, _MESSAGE - {"thinking_blocks"}, "choices", index, "message")
+        w.extras(message, _MESSAGE - {"thinking_blocks", "content_blocks", "content_list"}, "choices", index, "message")
 
     # The fields of a delta
 
@@ -331,15 +340,20 @@ class OpenAIChat(Dialect):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
             value = text_within(value, frame.data)
         if isinstance(value, str):
-            self.w.append(index, "text", value)
+            if self.content_told is not delta:
+                self.w.append(index, "text", value)
             return
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
                 self.item(index, "text", item, {"$form": "string"})
             elif isinstance(item, dict):
-                _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
+                self.content_item(index, item)
             elif item is not None:
                 self.w.unknown("content.item", item)
+
+    def content_item(self, index: int, item: dict[str, Any]) -> None:
+        """An item of the content, by its type."""
+        _CONTENT.get(word(item.get("type")), OpenAIChat._unknown_item)(self, index, item)
 
     def item(self, index: int, kind: Kind, text: Any, extra: dict[str, Any]) -> None:
         """In a body that was not streamed each item of the content is a part; in a stream items are pieces too."""
@@ -475,7 +489,7 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
 # What is taken again, and changes nothing where it came before.
 _AGAIN = (
     "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
-    "extra_content",
+    "reasoning_steps", "extra_content",
 )  # fmt: skip
 
 
@@ -523,12 +537,14 @@ _CONTENT: dict[str, Callable[[OpenAIChat, int, dict[str, Any]], None]] = {
     "output_text": OpenAIChat._text_item,
     "thinking": _chat_reasoning.thinking_item,
     "reasoning": _chat_reasoning.thinking_item,
+    "redacted_thinking": _chat_reasoning.redacted_item,
     "reference": OpenAIChat._reference_item,
     "image_url": OpenAIChat._image_item,
 }
 
 _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]] = {
     "reasoning_details": _chat_reasoning.details,
+    "reasoning_steps": _chat_reasoning.steps,
     "reasoning_content": _chat_reasoning.plain,
     "reasoning": _chat_reasoning.plain,
     "reasoning_text": _chat_reasoning.plain,
@@ -539,6 +555,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "reasoning_signature": _chat_reasoning.signature,
     "reasoning_items": _chat_reasoning.items,
     "executed_tools": OpenAIChat._executed_tools,
+    "content_blocks": _chat_reasoning.content_blocks,
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,
     "refusal": OpenAIChat._refusal,
@@ -547,6 +564,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "annotations": OpenAIChat._annotations,
     "citations": OpenAIChat._citations,
     "tool_calls": _chat_calls.tool_calls,
+    "content_list": _chat_calls.content_list,
     "function_call": _chat_calls.function_call,
 }
 

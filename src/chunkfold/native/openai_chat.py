@@ -75,6 +75,7 @@ _PIECES = {
     ".thinking_blocks[].thinking": APPEND,
     ".thinking_blocks[].signature": LAST,
     ".reasoning_items[]": EXTEND,
+    ".reasoning_steps[]": EXTEND,
     ".annotations[]": EXTEND,
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
@@ -110,6 +111,11 @@ RULES: Mapping[str, Rule] = {
     "choices[].logprobs.content[]": EXTEND,
     "choices[].logprobs.refusal[]": EXTEND,
     "choices[].usage": Rule("last", "usage"),
+    "choices[].delta.content_blocks[].index": TRANSPORT,
+    **{f"choices[].delta.content_blocks[].delta.{field}": Rule("append", f"{_MESSAGE}.content_blocks[].{field}")
+       for field in ("text", "thinking")},
+    **{f"choices[].delta.content_blocks[].delta.{field}": Rule("last", f"{_MESSAGE}.content_blocks[].{field}")
+       for field in ("signature", "data")},
     "x_groq.usage": Rule("last", "usage"),
     **{f"choices[].{side}{field}": Rule(how, _MESSAGE + field) for side in ("delta", "message")
        for field, (how, _) in _PIECES.items()},
@@ -121,14 +127,14 @@ _NO_CONTENT = {"llamacpp": ""}
 _REASONING = "reasoning_content"
 _NAMES = (
     "reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary", "reasoning_details",
-    "thinking_blocks",
+    "thinking_blocks", "reasoning_steps",
 )  # fmt: skip
 # What stands beside reasoning and is wanted back.
 _BACK = ("reasoning_opaque", "reasoning_signature")
 _BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
-_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
-_ITEMS = ("item", "inner", "string")
+_INSTEAD = frozenset({"tool_calls", "content_list", "function_call", "refusal", "audio"})
+_ITEMS = ("item", "inner", "string", "signed")
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -228,6 +234,11 @@ def _message(
         out["tool_results"] = results
     if content:
         out["content"] = _content(content)
+    field = extra.get("$field")
+    if field == "content_blocks":
+        _add_blocks(out, content)
+    elif field == "content_list" and out.get("content") is not None:
+        out["content_list"] = [{"type": "text", "text": out["content"]}]
     if refusal:
         out["refusal"] = "".join(refusal)
     _add_reasoning(out, reasoning)
@@ -265,32 +276,43 @@ def _content(parts: list[Part]) -> Any:
     return items
 
 
+def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
+    """The content as the blocks that Portkey has beside its text."""
+    items = out.get("content", [])
+    out["content_blocks"] = items if isinstance(items, list) else [{"type": "text", "text": items}]
+    out["content"] = "".join([part.text for part in parts if isinstance(part, TextPart)])
+
+
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
-    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text."""
+    """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text. Anthropic's may be withheld."""
+    if part.redacted:
+        return _block(part)
     name: str = part.extra.get("$field") or "thinking"
-    out = {"type": "thinking", **fields(part.extra, (name, *_BESIDE))}
-    if isinstance(part.extra.get(name), list):
-        out[name] = [_inner(part)] if part.text or part.extra[name] else []
+    held, is_signed = part.extra.get(name), part.extra.get("$form") == "signed"
+    out = {"type": "thinking", **fields(part.extra, (*_BESIDE, *([name] if held else [])))}
+    if isinstance(held, list):
+        out[name] = [_inner(part, is_signed=is_signed)] if part.text or held else []
     elif part.text:
         out[name] = part.text
+    if is_signed or not isinstance(held, list):
         fill(out, signature=part.signature)
     return out
 
 
-def _inner(part: ReasoningPart) -> Any:
-    """One of the texts that an item of reasoning is a list of."""
+def _inner(part: ReasoningPart, *, is_signed: bool = False) -> Any:
+    """One of the texts that an item of reasoning is a list of; the item itself may have the signature."""
     kept = part.extra.get(part.extra.get("$field") or "thinking")
     form = kept[0] if isinstance(kept, list) and kept else {}
     if form is None:
         return part.text
     piece = {**fields(form), "text": part.text}
-    fill(piece, signature=part.signature)
+    fill(piece, signature=None if is_signed else part.signature)
     return piece
 
 
 def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
     """The reasoning under the names that the provider has for it."""
-    details, blocks = [], []
+    details, blocks, steps = [], [], []
     items = [copied(part.extra["$item"]) for part in parts if "$item" in part.extra]
     texts: dict[str, list[str]] = {}
     forms: dict[str, dict[str, Any]] = {}
@@ -302,6 +324,8 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
                 details.append(_detail(part))
             elif name == "thinking_blocks":
                 blocks.append(_block(part))
+            elif name == "reasoning_steps":
+                steps.append({**fields(part.extra), **({"thought": part.text} if part.text else {})})
             elif part.text:
                 texts.setdefault(name, []).append(part.text)
                 forms[name] = {**forms.get(name, {}), **part.extra}
@@ -315,6 +339,8 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
         out["thinking_blocks"] = blocks
     if items:
         out["reasoning_items"] = items
+    if steps:
+        out["reasoning_steps"] = steps
 
 
 def _block(part: ReasoningPart) -> dict[str, Any]:
@@ -357,10 +383,19 @@ def _add_calls(out: dict[str, Any], calls: list[ToolCall], whole: bool) -> None:
     for call in calls:
         if call.type == "function_call":
             out["function_call"] = _function(call, "function", whole)
+        elif call.extra.get("$field") == "content_list":
+            out.setdefault("content_list", []).append(_use(call))
         else:
             made.append(_call(call, whole))
     if made:
         out["tool_calls"] = made
+
+
+def _use(call: ToolCall) -> dict[str, Any]:
+    """A call as Snowflake has it in the list of the content."""
+    use: dict[str, Any] = {}
+    fill(use, tool_use_id=call.id, name=call.name)
+    return {"type": "tool_use", "tool_use": {**use, "input": arguments_of(call)}}
 
 
 def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
@@ -405,7 +440,9 @@ def _add_annotations(
 
 
 def _is_served(part: Part) -> bool:
-    """True if it is a call that another provider's server ran itself, of which this one knows nothing."""
+    """True if it is a call that a server ran itself, or a step of one that it tells beside: no request takes these."""
+    if isinstance(part, ReasoningPart):
+        return part.extra.get("$field") == "reasoning_steps"
     return isinstance(part, ToolCall) and part.server_side
 
 
