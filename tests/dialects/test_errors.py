@@ -78,6 +78,7 @@ IN_A_STREAM = [
     # Mistral
     ({"type": "rate_limited", "code": "1300"}, 429, True),
     ({"type": "service_tier_capacity_exceeded", "code": "3505"}, None, True),
+    ({"type": "backend_out_of_capacity", "code": "3505"}, None, True),
     # Cerebras
     ({"type": "too_many_requests_error", "code": "queue_exceeded", "param": "queue"}, 429, True),
     # Azure's models

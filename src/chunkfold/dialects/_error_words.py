@@ -77,6 +77,9 @@ MINIMAX: Final = {
     2045: 429, 2049: 401,
 }  # fmt: skip
 
+# The numbers of Mistral's errors where no type stands beside them.
+MISTRAL: Final = {1300: 429, 3505: 429}
+
 # Worth a retry whatever the status says, or without one.
 _RETRY: Final = frozenset(
     {
@@ -88,6 +91,7 @@ _RETRY: Final = frozenset(
         "ModelStreamError", "InternalStreamFailure",
         "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
         "generation", "incomplete_generation", "incomplete_generation_stream", "service_tier_capacity_exceeded",
+        "backend_out_of_capacity",
     }
 )  # fmt: skip
 # What was paid for is used up: never worth a retry, although the status (429) would say so.
