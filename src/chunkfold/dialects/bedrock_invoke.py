@@ -191,7 +191,8 @@ class BedrockInvoke(Dialect):
                 self.w.unknown(next(iter(payload)) if len(payload) == 1 else "chunk", payload)
 
     def _is_pegasus(self, payload: dict[str, Any]) -> bool:
-        return isinstance(payload["message"], str) and (self._enveloped or "finishReason" in payload)
+        is_text = payload.keys() <= _PEGASUS and isinstance(payload["message"], str)
+        return is_text and (self._enveloped or len(payload) > 1)
 
     def _keep_names(self, choices: list[Any]) -> None:
         """Note where a reason has Bedrock's name."""
@@ -260,7 +261,6 @@ class BedrockInvoke(Dialect):
         """TwelveLabs' model that watches films."""
         self._piece(0, payload["message"], payload.get("finishReason"), "finishReason")
         self.w.blanks(payload, ())
-        self.w.extras(payload, _PEGASUS)
 
     def _piece(self, choice: int, text: Any, reason: Any, *path: str | int) -> None:
         """A piece of text, and the reason, which stands at *path* of the whole body."""
