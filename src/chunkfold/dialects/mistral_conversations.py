@@ -111,10 +111,13 @@ class MistralConversations(Dialect):
 
     # The response
 
+    def begin_again(self) -> None:
+        self._begin()
+        super().begin_again()
+
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._begun:
             self.begin_again()
-            self._begin()
         self._begun = True
         self._body(payload)
 
@@ -147,6 +150,7 @@ class MistralConversations(Dialect):
         not say what it is was cut, or was stopped by its error.
         """
         w = self.w
+        self.restated(payload.get("outputs"))
         self._is_whole = True
         w.whole()
         w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
