@@ -59,6 +59,9 @@ IN_A_STREAM = [
     # OpenAI, reported by many as an error that agents do not try again.
     ({"type": "service_unavailable_error", "code": "server_is_overloaded"}, 503, True),
     ({"type": "server_error", "code": "slow_down"}, 503, True),
+    # Anthropic: of the minute, of the month
+    ({"type": "rate_limit_error"}, 429, True),
+    ({"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}, 429, False),
     # Moonshot
     ({"type": "engine_overloaded_error"}, 429, True),
     ({"type": "rate_limit_reached_error"}, 429, True),

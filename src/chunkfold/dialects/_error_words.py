@@ -100,13 +100,14 @@ _USED_UP: Final = frozenset(
         "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
         "exceeded_current_quota_error", "QuotaExceeded", "quota_exceeded", "1113", "1304", "1308", "1309", "1310",
         "budget_exceeded",  # LiteLLM's proxy
+        "enforced_spend_limit_reached",  # Anthropic, of type `rate_limit_error`
     }
 )  # fmt: skip
-# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic. "You
-# exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic.
+# "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
-    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+    r"|monthly (?:spending limit|included credits)|reached your (?:\w+ ){0,2}API usage limits|\u4f59\u989d\u4e0d\u8db3"
 )
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")

@@ -41,7 +41,9 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     types = [None if said == "None" else said, status_word, _shape(error.get("__type"))]
     types += [_text(error.get(key)) for key in ("errorType", "error_type")]
     kind = next(filter(None, types), type_)
-    code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
+    details = error.get("details")  # where Anthropic has the code
+    holders = (error, details if isinstance(details, dict) else {})
+    code = next((holder[key] for holder in holders for key in _CODES if _is_code(holder.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
