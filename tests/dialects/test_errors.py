@@ -61,6 +61,7 @@ IN_A_STREAM = [
     ({"type": "server_error", "code": "slow_down"}, 503, True),
     # Anthropic: of the minute, of the month
     ({"type": "rate_limit_error"}, 429, True),
+    ({"type": "rate_limit_error", "message": "Server limits requests (not your usage limit): reached"}, 429, True),
     ({"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}, 429, False),
     # Moonshot
     ({"type": "engine_overloaded_error"}, 429, True),
