@@ -118,6 +118,13 @@ def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
     assert (error.message, error.retryable, error.retry_after) == ("Model m is currently loading", True, 20.5)
 
 
+def test_the_limit_of_a_plan_tells_when_it_is_reset():
+    """ChatGPT's, as Codex gets it: to ask again before that is of no use."""
+    told = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 13872}
+    error = error_in({"type": "error", "error": told, "status_code": 429})
+    assert (error.status, error.retryable, error.retry_after) == (429, False, 13872.0)
+
+
 def test_sentences_of_grpc_are_codes():
     """xAI."""
     error = error_in({"code": "The service is currently unavailable", "error": "Service temporarily unavailable."})

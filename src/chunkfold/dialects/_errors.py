@@ -240,8 +240,8 @@ _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
     "httpStatus", "http_code", "status",
 )  # fmt: skip
-# The last one is Hugging Face's, while a model is loading.
-_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
+# The last two are Hugging Face's, while a model is loading, and ChatGPT's.
+_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time", "resets_in_seconds")
 _BESIDE = (*_STATUSES, *_DELAYS)
 # Where the sentence of an error stands.
 _SENTENCES = (
