@@ -98,3 +98,48 @@ def test_a_message_that_was_not_over_is_replaced_without_a_word():
     body = claude("a", "one")
     response = chunkfold.fold(body[: body.index(b'data: {"type": "content_block_stop"')] + claude("b", "two"))
     assert (response.text, kinds(response)) == ("two", [])
+
+
+def whole_claude(id_, text):
+    content = [{"type": "text", "text": text}]
+    return {"id": id_, "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
+
+
+def whole_interaction(id_, text):
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": text}]}]
+    return {"id": id_, "object": "interaction", "status": "completed", "steps": steps}
+
+
+def whole_converse(_, text):
+    return {"output": {"message": {"role": "assistant", "content": [{"text": text}]}}, "stopReason": "end_turn"}
+
+
+def whole_cohere(id_, text):
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return {"id": id_, "message": message, "finish_reason": "COMPLETE"}
+
+
+def whole_mistral(id_, text):
+    outputs = [{"type": "message.output", "role": "assistant", "content": text}]
+    return {"object": "conversation.response", "conversation_id": id_, "outputs": outputs}
+
+
+WHOLE = [whole_claude, whole_interaction, whole_converse, whole_cohere, whole_mistral]
+
+
+@pytest.mark.parametrize("whole", WHOLE)
+def test_the_last_body_stands_where_a_file_has_one_a_line(whole):
+    lines = [
+        json.dumps(whole(id_, text)).encode() + b"\n" for id_, text in (("a", "one"), ("b", "two"), ("c", "three"))
+    ]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.id, response.text) == (None if whole is whole_converse else "c", "three")
+    assert (kinds(response), response.ended) == (["several_messages"], "clean")
+    assert response.to_native() == json.loads(lines[-1])
+
+
+@pytest.mark.parametrize(("stream", "whole"), [(claude, whole_claude), (cohere, whole_cohere)])
+def test_a_body_behind_its_own_pieces_is_no_other_message(stream, whole):
+    body = stream("a", "one") + sse(whole("a", "one"))
+    response = chunkfold.fold(body)
+    assert (response.id, response.text, kinds(response)) == ("a", "one", [])

@@ -191,3 +191,33 @@ def test_argument_text_that_is_late_is_of_its_own_call():
     """agentgateway has stopped a call where the model said nothing for a moment."""
     response = folded(START, CALL, argument(1, '{"x"'), stopped(1), argument(1, ":1}"), {"type": "message_stop"})
     assert [(call.status, call.raw_arguments) for call in response.tool_calls] == [("complete", '{"x":1}')]
+
+
+def test_what_the_helper_of_the_sdk_derives_from_its_events_says_nothing_new():
+    """As logs hold the events of `messages.stream()` that were dumped one by one."""
+    text = {"type": "text_delta", "text": "Hal"}
+    events = [
+        START,
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
+        {"type": "thinking", "thinking": "Hm.", "snapshot": "Hm."},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "S"}},
+        {"type": "signature", "signature": "S"},
+        {"type": "content_block_stop", "index": 0, "content_block": {"type": "thinking", "thinking": "Hm."}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "", "citations": None}},
+        {"type": "content_block_delta", "index": 1, "delta": text},
+        {"type": "text", "text": "Hal", "snapshot": "Hal"},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation": {"url": "u"}}},
+        {"type": "citation", "citation": {"url": "u"}, "snapshot": [{"url": "u"}]},
+        {"type": "content_block_stop", "index": 1, "content_block": {"type": "text", "text": "Hal"}},
+        {**CALL, "index": 2},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
+        {"type": "input_json", "partial_json": "{}", "snapshot": {}},
+        {"type": "content_block_stop", "index": 2, "content_block": {**CALL["content_block"], "input": {}}},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop", "message": {**WHOLE, "stop_reason": "tool_use"}},
+    ]
+    derived = ("text", "thinking", "citation", "signature", "input_json")
+    response = folded(*events)
+    assert response == folded(*(event for event in events if event["type"] not in derived))
+    assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call"]

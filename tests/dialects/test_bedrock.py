@@ -209,3 +209,34 @@ def test_argument_text_behind_the_stop_of_its_block_is_of_that_call():
     response = fold_payloads(events)
     assert [(call.status, call.raw_arguments) for call in response.tool_calls] == [("complete", '{"x":1}')]
     assert [diagnostic.kind for diagnostic in response.diagnostics] == ["late_delta"]
+
+
+METRICS = {"amazon-bedrock-invocationMetrics": {"inputTokenCount": 3, "outputTokenCount": 2}}
+
+
+def frame(inner):
+    return aws_event("chunk", json.dumps({"bytes": base64.b64encode(json.dumps(inner).encode()).decode()}).encode())
+
+
+@pytest.mark.parametrize("write", [chunk, frame])
+def test_pegasus_has_its_text_in_message(write):
+    """TwelveLabs' model, whose pieces look like the sentences of errors."""
+    told = [{"message": "A cat "}, {"message": "sleeps."}, {"message": "", "finishReason": "stop", **METRICS}]
+    source = [write(inner) for inner in told]
+    response = chunkfold.fold(source if isinstance(source[0], dict) else b"".join(source))
+    assert (response.text, response.finish_reason, response.error) == ("A cat sleeps.", "stop", None)
+    assert (response.usage.input_tokens, response.usage.output_tokens, response.ended) == (3, 2, "clean")
+    assert response.to_native() == {"message": "A cat sleeps.", "finishReason": "stop", **METRICS}
+
+
+def test_the_whole_answer_of_pegasus_is_no_error():
+    body = {"message": "A cat sleeps.", "finishReason": "length"}
+    response = chunkfold.fold(json.dumps(body).encode())
+    assert (response.dialect, response.text, response.finish_reason) == ("bedrock-invoke", "A cat sleeps.", "length")
+    assert response.to_native() == body
+
+
+@pytest.mark.parametrize("body", [{"message": "Too many requests"}, {"message": "Gone", "code": 404}])
+def test_a_sentence_alone_is_an_error_of_bedrock(body):
+    response = chunkfold.fold(json.dumps(body).encode(), "bedrock-invoke")
+    assert (response.text, response.error.message) == ("", body["message"])

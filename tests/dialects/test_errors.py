@@ -59,6 +59,10 @@ IN_A_STREAM = [
     # OpenAI, reported by many as an error that agents do not try again.
     ({"type": "service_unavailable_error", "code": "server_is_overloaded"}, 503, True),
     ({"type": "server_error", "code": "slow_down"}, 503, True),
+    # Anthropic: of the minute, of the month
+    ({"type": "rate_limit_error"}, 429, True),
+    ({"type": "rate_limit_error", "message": "Server limits requests (not your usage limit): reached"}, 429, True),
+    ({"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}, 429, False),
     # Moonshot
     ({"type": "engine_overloaded_error"}, 429, True),
     ({"type": "rate_limit_reached_error"}, 429, True),
@@ -78,6 +82,7 @@ IN_A_STREAM = [
     # Mistral
     ({"type": "rate_limited", "code": "1300"}, 429, True),
     ({"type": "service_tier_capacity_exceeded", "code": "3505"}, None, True),
+    ({"type": "backend_out_of_capacity", "code": "3505"}, None, True),
     # Cerebras
     ({"type": "too_many_requests_error", "code": "queue_exceeded", "param": "queue"}, 429, True),
     # Azure's models
@@ -111,6 +116,13 @@ def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
     """Hugging Face."""
     error = error_in({"error": "Model m is currently loading", "estimated_time": 20.5})
     assert (error.message, error.retryable, error.retry_after) == ("Model m is currently loading", True, 20.5)
+
+
+def test_the_limit_of_a_plan_tells_when_it_is_reset():
+    """ChatGPT's, as Codex gets it: to ask again before that is of no use."""
+    told = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 13872}
+    error = error_in({"type": "error", "error": told, "status_code": 429})
+    assert (error.status, error.retryable, error.retry_after) == (429, False, 13872.0)
 
 
 def test_sentences_of_grpc_are_codes():

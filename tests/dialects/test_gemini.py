@@ -24,7 +24,10 @@ def test_counts_that_are_written_as_text_are_a_usage():
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 5, 15)
 
 
-@pytest.mark.parametrize("feedback", [{"blockReason": "BLOCK_REASON_UNSPECIFIED"}, {"blockReason": 0}])
+@pytest.mark.parametrize(
+    "feedback",
+    [{"blockReason": "BLOCK_REASON_UNSPECIFIED"}, {"blockReason": "BLOCKED_REASON_UNSPECIFIED"}, {"blockReason": 0}],
+)
 def test_a_block_reason_that_is_not_specified_blocks_nothing(feedback):
     """The zero of the enumeration, as encoders write it that leave no default out."""
     response = folded({**chunk("a"), "promptFeedback": feedback}, chunk("b", finishReason="STOP"))

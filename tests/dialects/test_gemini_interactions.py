@@ -107,3 +107,99 @@ def test_no_arguments_for_a_step_that_never_began_open_no_call():
     )
     response = assert_laws(body, [body[:50], body[50:]])
     assert [part.kind for part in response.parts] == ["text"]
+
+
+def named(kind, **fields):
+    return b"event: %b\n" % kind.encode() + sse({"type": kind, **fields})
+
+
+def manual(kind, **fields):
+    return sse({"type": kind, **fields})
+
+
+@pytest.mark.parametrize("event", [named, manual])
+def test_the_stream_is_read_that_googles_guide_to_migration_prints(event):
+    """Its service says some of it otherwise, but clients, proxies and mocks are written after the guide."""
+
+    def interaction(status, **fields):
+        return event(f"interaction.{status}", interaction={"id": "i_1", "status": status, **fields})
+
+    frames = [
+        interaction("created"),
+        interaction("in_progress"),
+        event("step.start", index=0, step={"type": "thought"}),
+        event("step.delta", index=0, delta={"type": "thought", "text": "The user wants "}),
+        event("step.delta", index=0, delta={"type": "thought", "text": "weather."}),
+        event("step.stop", index=0, status="done"),
+        event("step.start", index=1, step={"type": "function_call", "id": "fc_1", "name": "get_weather"}),
+        event("step.delta", index=1, delta={"type": "arguments", "partial_arguments": '{"location": '}),
+        event("step.delta", index=1, delta={"type": "arguments", "partial_arguments": '"Boston"}'}),
+        event("step.stop", index=1, status="waiting"),
+        interaction("requires_action", usage={"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.dialect, response.id, response.reasoning) == (
+        "gemini-interactions",
+        "i_1",
+        "The user wants weather.",
+    )
+    assert [part.kind for part in response.parts] == ["reasoning", "tool_call"]
+    (call,) = response.tool_calls
+    assert (call.id, call.name, call.arguments) == ("fc_1", "get_weather", {"location": "Boston"})
+    assert (response.finish_reason, response.native_finish_reason, response.ended) == (
+        "tool_calls",
+        "requires_action",
+        "clean",
+    )
+    assert response.usage.total_tokens == 5
+    assert response.to_native() == {
+        "id": "i_1",
+        "object": "interaction",
+        "status": "requires_action",
+        "steps": [
+            {
+                "type": "thought",
+                "summary": [{"type": "text", "text": "The user wants weather."}],
+                "status": "done",
+            },
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "name": "get_weather",
+                "arguments": {"location": "Boston"},
+                "status": "waiting",
+            },
+        ],
+        "usage": {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5},
+    }
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        # Some proxies, others in both ways; Google's guide of 2025.
+        [{"type": "thought_summary", "text": "Let me "}, {"type": "thought_summary", "text": "see."}],
+        [
+            {"type": "thought_summary", "text": text, "content": {"type": "text", "text": text}}
+            for text in ("Let me ", "see.")
+        ],
+        [{"type": "thought", "thought": "Let me "}, {"type": "thought", "thought": "see."}],
+    ],
+)
+def test_the_text_of_a_thought_may_stand_in_the_delta_itself(deltas):
+    frames = [sse({"event_type": "interaction.created", "interaction": {"id": "i_1", "status": "in_progress"}})]
+    frames += [sse({"event_type": "step.delta", "index": 0, "delta": delta}) for delta in deltas]
+    frames += [sse({"event_type": "interaction.completed", "interaction": {"id": "i_1", "status": "completed"}})]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.reasoning, [part.kind for part in response.parts]) == ("Let me see.", ["reasoning"])
+    thought = {"type": "thought", "summary": [{"type": "text", "text": "Let me see."}]}
+    assert response.to_native()["steps"] == [thought]
+
+
+def test_a_word_of_progress_takes_nothing_back_and_is_no_part():
+    """Google's `interaction.status_update` is called by its status in the guide."""
+    progress = {"event_type": "interaction.in_progress", "interaction_id": "i_1", "status": "in_progress"}
+    frames = [*map(sse, (FLAT_EVENTS[0], progress, *FLAT_EVENTS[1:3], progress, *FLAT_EVENTS[3:]))]
+    response = assert_laws(b"".join(frames), frames)
+    assert ([part.kind for part in response.parts], response.text) == (["text"], "Hey")
+    assert response.finish_reason == "stop"

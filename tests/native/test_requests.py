@@ -440,6 +440,7 @@ TEXTS = {
     "dashscope": lambda made: made["tool_calls"][0]["function"]["arguments"],
     "mistral-conversations": lambda made: made[0]["arguments"],
     "watsonx": lambda made: made["tool_calls"][0]["function"]["arguments"],
+    "ag-ui": lambda made: made[0]["toolCalls"][0]["function"]["arguments"],
 }
 
 
@@ -456,9 +457,19 @@ def test_arguments_that_are_no_object_go_as_the_text_of_one(dialect, raw, status
 @pytest.mark.parametrize("dialect", TEXTS)
 @pytest.mark.parametrize("raw", ["", " \n"])
 def test_no_arguments_go_as_the_text_of_an_empty_object(dialect, raw):
-    """SGLang and DashScope refuse a text with nothing in it."""
+    """SGLang and DashScope refuse a text with nothing in it, and agents behind AG-UI cannot read it."""
     made = Message(parts=(ToolCall(id="t", name="f", raw_arguments=raw, status="empty"),)).to_request(dialect)
     assert TEXTS[dialect](made) == "{}"
+
+
+def test_a_call_without_arguments_is_over_for_a_user_interface():
+    """The AI SDK leaves a call whose input is still streaming out of the next request to the model."""
+    call = ToolCall(id="t", name="f", status="empty")
+    (part,) = Message(parts=(call,), dialect="anthropic-messages").to_request("vercel-ui")["parts"]
+    assert part == {"type": "tool-f", "toolCallId": "t", "input": {}, "state": "input-available"}
+    half = ToolCall(id="t", name="f", status="truncated", extra={"$cut": True})
+    (part,) = Message(parts=(half,)).to_request("vercel-ui")["parts"]
+    assert part == {"type": "tool-f", "toolCallId": "t", "state": "input-streaming"}
 
 
 @pytest.mark.parametrize("dialect", TEXTS)

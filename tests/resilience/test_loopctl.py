@@ -541,6 +541,20 @@ def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds(
 @pytest.mark.parametrize(
     "error",
     [
+        {"type": "rate_limit_error", "message": "m", "details": {"error_code": "enforced_spend_limit_reached"}},
+        {
+            "type": "rate_limit_error",
+            "message": "You have reached your API usage limits: your organization has crossed",
+        },
+        {"type": "invalid_request_error", "message": "You have reached your specified workspace API usage limits."},
+        {"type": "usage_limit_reached", "message": "m", "resets_in_seconds": 13872},
+        {
+            "type": "rate_limit_error",
+            "message": "usage limit exceeded, 5-hour usage limit reached for Token Plan (2056)",
+        },
+        {"type": "access_terminated_error", "message": "You've reached your weekly (7-day) usage limit."},
+        {"code": "1", "message": "Usage limit reached for 5 hour. Your limit will reset at 2026-07-12 04:30:37"},
+        {"message": "you (me) have reached your session usage limit, upgrade for higher limits: https://ollama.com"},
         {"type": "exceeded_current_quota_error", "message": "Your account is suspended due to insufficient balance"},
         {"type": "rate_limit_error", "code": "1113", "message": "Insufficient balance or no resource package."},
         {"message": "Your team has either used all available credits or reached its monthly spending limit."},
@@ -548,7 +562,7 @@ def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds(
     ],
 )
 def test_what_was_paid_for_is_used_up_in_other_words_too(error):
-    """Moonshot, Zhipu, xAI and LiteLLM's proxy answer 429, and no wait helps."""
+    """Moonshot, Zhipu, Anthropic, xAI and LiteLLM's proxy answer 429, and no wait helps; nor does it with most plans."""
     failure = http_failure(429, {"error": error}, {})
     assert not failure.retryable
     assert rate_limit_of(failure).kind == "quota"

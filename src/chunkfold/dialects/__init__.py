@@ -133,11 +133,12 @@ class Dialect:
     def restated(self, content: Any) -> None:
         """
         A body that was not streamed, with *content*: behind pieces it is the same once more, by a proxy whose stream
-        broke off. One that is empty erases nothing.
+        broke off; behind another body it is the next message. One that is empty erases nothing.
         """
         is_said = isinstance(content, str) or (isinstance(content, list) and any(isinstance(i, dict) for i in content))
-        if content and is_said and self.w.is_in_pieces:
-            self.end_seen = False  # it is no other message
+        if content and is_said and self.w.has_parts:
+            if not self.w.is_whole:
+                self.end_seen = False  # it is no other message
             self.begin_again()
 
     @staticmethod

@@ -74,8 +74,11 @@ _PHRASES: Final = {
 # The numbers of MiniMax's `base_resp`, which mean other things elsewhere.
 MINIMAX: Final = {
     1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429, 2013: 400,
-    2045: 429, 2049: 401,
+    2045: 429, 2049: 401, 2056: 429,
 }  # fmt: skip
+
+# The numbers of Mistral's errors where no type stands beside them.
+MISTRAL: Final = {1300: 429, 3505: 429}
 
 # Worth a retry whatever the status says, or without one.
 _RETRY: Final = frozenset(
@@ -88,6 +91,7 @@ _RETRY: Final = frozenset(
         "ModelStreamError", "InternalStreamFailure",
         "insufficient_system_resource", "network_error", "overloaded", "service_unavailable", "upstream_error",
         "generation", "incomplete_generation", "incomplete_generation_stream", "service_tier_capacity_exceeded",
+        "backend_out_of_capacity",
     }
 )  # fmt: skip
 # What was paid for is used up: never worth a retry, although the status (429) would say so.
@@ -96,13 +100,17 @@ _USED_UP: Final = frozenset(
         "insufficient_quota", "billing_hard_limit_reached", "ServiceQuotaExceededException",
         "exceeded_current_quota_error", "QuotaExceeded", "quota_exceeded", "1113", "1304", "1308", "1309", "1310",
         "budget_exceeded",  # LiteLLM's proxy
+        "usage_limit_reached",  # ChatGPT's plans
+        "enforced_spend_limit_reached",  # Anthropic, of type `rate_limit_error`
     }
 )  # fmt: skip
-# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic. "You
-# exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic, and the
+# limits of plans, of five hours and more, at Anthropic, Ollama, MiniMax, Kimi and Zhipu.
+# "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
     r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+    r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)"
 )
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")

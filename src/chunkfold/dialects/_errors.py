@@ -41,7 +41,9 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     types = [None if said == "None" else said, status_word, _shape(error.get("__type"))]
     types += [_text(error.get(key)) for key in ("errorType", "error_type")]
     kind = next(filter(None, types), type_)
-    code = next((error[key] for key in _CODES if _is_code(error.get(key))), None)
+    details = error.get("details")  # where Anthropic has the code
+    holders = (error, details if isinstance(details, dict) else {})
+    code = next((holder[key] for holder in holders for key in _CODES if _is_code(holder.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
     number = status if status is not None else _status_of(error, kind, code)
@@ -238,8 +240,8 @@ _STATUSES = (
     "status_code", "statusCode", "StatusCode", "http_status_code", "raw_status_code", "http_status",
     "httpStatus", "http_code", "status",
 )  # fmt: skip
-# The last one is Hugging Face's, while a model is loading.
-_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time")
+# The last two are Hugging Face's, while a model is loading, and ChatGPT's.
+_DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time", "resets_in_seconds")
 _BESIDE = (*_STATUSES, *_DELAYS)
 # Where the sentence of an error stands.
 _SENTENCES = (

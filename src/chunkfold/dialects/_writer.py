@@ -73,6 +73,7 @@ class Writer:
         self.frame = 0
         self.finished = 0  # how often a reason was stated
         self.errored = False
+        self.is_whole = False  # a payload was a body that was not streamed
         # Texts may hold halves of surrogate pairs: set where a payload was not read by the strict decoder.
         self.careful = False
         self.splits_think_tags = split_think_tags
@@ -82,7 +83,6 @@ class Writer:
         self.cumulative_is_asked = False
         self.json_depth = limits.json_depth
         self.table = Table(limits)
-        self._is_whole = False
         self._name: str | None = None
         self._words: Mapping[str, str] = {}
         self._cumulative = False
@@ -227,13 +227,13 @@ class Writer:
 
     def whole(self) -> None:
         """The payload is a body that was not streamed: nothing is missing from it that the provider sends."""
-        self._is_whole = True
+        self.is_whole = True
         self.extra(("$whole",), True)
 
     @property
-    def is_in_pieces(self) -> bool:
-        """True if there are parts that came in pieces, so that a whole body is the same once more."""
-        return not self._is_whole and any(state.slots for state in self.table.choices.values())
+    def has_parts(self) -> bool:
+        """True if any part has come."""
+        return any(state.slots for state in self.table.choices.values())
 
     def extras(self, payload: Mapping[str, Any], known: frozenset[str], *path: str | int) -> None:
         """Keep every field of *payload* that is not in *known*, at *path*."""

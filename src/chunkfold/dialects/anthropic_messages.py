@@ -99,6 +99,8 @@ class AnthropicMessages(Dialect):
                     if kind != "error":
                         self._tell_error(payload, _ENVELOPE)
                     self.w.extras(payload, _ENVELOPE | _ERROR)
+        elif _is_derived(kind, payload):
+            self.w.ping()
         else:
             # Not named like a block of that type, which has its place in the content.
             self.strange(payload, frame, f"event.{word(kind, frame.event)}")
@@ -344,6 +346,15 @@ def _kind(payload: Mapping[str, Any], event: str) -> Any:
     """What an event is: its `type`, or its name where it has none. Any event of any API may be named `message`."""
     return payload.get("type") or (event if event != "message" else None)
 
+
+def _is_derived(kind: Any, payload: Mapping[str, Any]) -> bool:
+    """True for what the helpers of Anthropic's SDKs put behind an event: the same once more, with the whole so far."""
+    if kind == "signature":
+        return payload.keys() == {"type", "signature"}
+    return kind in _DERIVED and "snapshot" in payload
+
+
+_DERIVED = ("text", "thinking", "citation", "input_json", "compaction")
 
 # What a delta or a block without a type is, by the field that it has.
 _DELTA_FIELDS = {

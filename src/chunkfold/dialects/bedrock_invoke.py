@@ -2,9 +2,9 @@
 Amazon Bedrock InvokeModelWithResponseStream: an envelope, and in it whatever the model's own API says.
 
 Each `chunk` holds base64 of one JSON object in the model's words. Claude's are those of Anthropic Messages, Nova's
-those of Converse, open models' those of chat completions: their dialects read them. Titan, Llama, Mistral's text models
-and the first Claude have words of their own, which are read here. The last chunk has Bedrock's own count of tokens,
-which counts where the model gave none.
+those of Converse, open models' those of chat completions: their dialects read them. Titan, Llama, Mistral's text
+models, Pegasus and the first Claude have words of their own, which are read here. The last chunk has Bedrock's own
+count of tokens, which counts where the model gave none.
 
 Manual: docs/dialects/bedrock-invoke.md. Reference: Amazon Bedrock User Guide, "Inference request parameters and
 response fields for foundation models".
@@ -40,6 +40,7 @@ _ENVELOPE = frozenset({"bytes", "p"})
 _TITAN = frozenset({"outputText", "index", "completionReason"})
 _LLAMA = frozenset({"generation", "stop_reason"})
 _CLAUDE = frozenset({"completion", "stop_reason", "id", "model"})
+_PEGASUS = frozenset({"message", "finishReason"})
 _COUNTS = frozenset(
     {
         "inputTextTokenCount", "totalOutputTextTokenCount", "tokenCount", "prompt_token_count",
@@ -73,6 +74,8 @@ class BedrockInvoke(Dialect):
             # The model's own object, taken out of its envelope.
             return CERTAIN if "outputText" in payload or "generation" in payload or "results" in payload else NO
         if "stop_reason" in payload and isinstance(payload.get("completion"), str):
+            return LIKELY
+        if payload.keys() == _PEGASUS and isinstance(payload["message"], str):
             return LIKELY
         for name in ("outputs", "choices"):
             answers = payload.get(name)
@@ -165,7 +168,8 @@ class BedrockInvoke(Dialect):
     def _say(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._inner is None:
             shape = telling(payload, FAMILIES)
-            if shape is not None:
+            # Others have an object there, and an error before the stream has a sentence.
+            if shape is not None and (shape != "message" or self._is_pegasus(payload)):
                 family, handler = FAMILIES[shape]
                 self._belongs_to(family)
                 handler(self, payload)
@@ -185,6 +189,10 @@ class BedrockInvoke(Dialect):
                 self.w.error(error)
             else:
                 self.w.unknown(next(iter(payload)) if len(payload) == 1 else "chunk", payload)
+
+    def _is_pegasus(self, payload: dict[str, Any]) -> bool:
+        is_text = payload.keys() <= _PEGASUS and isinstance(payload["message"], str)
+        return is_text and (self._enveloped or len(payload) > 1)
 
     def _keep_names(self, choices: list[Any]) -> None:
         """Note where a reason has Bedrock's name."""
@@ -248,6 +256,11 @@ class BedrockInvoke(Dialect):
         self._piece(0, payload["completion"], payload.get("stop_reason"), "stop_reason")
         self.w.blanks(payload, ())
         self.w.extras(payload, _CLAUDE)
+
+    def _pegasus(self, payload: dict[str, Any]) -> None:
+        """TwelveLabs' model that watches films."""
+        self._piece(0, payload["message"], payload.get("finishReason"), "finishReason")
+        self.w.blanks(payload, ())
 
     def _piece(self, choice: int, text: Any, reason: Any, *path: str | int) -> None:
         """A piece of text, and the reason, which stands at *path* of the whole body."""
@@ -333,6 +346,7 @@ FAMILIES: dict[str, tuple[str, Callable[[BedrockInvoke, dict[str, Any]], None]]]
     "generation": ("llama", BedrockInvoke._llama),
     "outputs": ("mistral", BedrockInvoke._mistral),
     "completion": ("claude-text", BedrockInvoke._claude),
+    "message": ("pegasus", BedrockInvoke._pegasus),
 }
 
 BedrockInvoke.payloads = ("chunk", *FAMILIES)

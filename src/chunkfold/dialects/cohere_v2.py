@@ -88,6 +88,7 @@ class CohereV2(Dialect):
     def _no_event(self, kind: str, payload: dict[str, Any], frame: Frame) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
         if _is_whole(payload):
+            self.restated(payload["message"].get("content") or payload["message"].get("tool_calls"))
             self._is_whole = True
             self.w.whole()
             self._take_message(payload["message"], frame)
@@ -131,11 +132,14 @@ class CohereV2(Dialect):
 
     # The whole message
 
+    def begin_again(self) -> None:
+        self._calls.clear()
+        self._index = 0
+        super().begin_again()
+
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
-            self._calls.clear()
-            self._index = 0
             self.begin_again()
         self._started = True
         self.w.message(id=payload.get("id"))

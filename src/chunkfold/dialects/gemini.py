@@ -49,6 +49,8 @@ _MEDIA = both("mimeType", "data", "fileUri")
 _CITATIONS = both("citations", "citationSources")
 _TOP_TOKENS = both("topCandidates")
 _TOKENS = both("chosenCandidates", "topCandidates")
+# The zero of the enumeration, as the Gemini API and Vertex AI call it.
+_NO_BLOCK = ("BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED")
 # Facts that may be spelled in snake case.
 _FACTS = frozenset({"usage_metadata", "model_version", "response_id", "create_time"})
 
@@ -399,7 +401,7 @@ class Gemini(Dialect):
             w.extra(at, feedback)
             return
         reason = field(feedback, "blockReason")
-        if reason and type(reason) in (str, int) and reason != "BLOCK_REASON_UNSPECIFIED":
+        if reason and type(reason) in (str, int) and reason not in _NO_BLOCK:
             w.finish(0, reason if isinstance(reason, str) else _json.encode(reason), "content_filter")
         w.extras(feedback, frozenset(), *at)
 

@@ -1,10 +1,10 @@
 """
 Google's Interactions API: `interaction.created`, numbered steps with start, deltas and stop, `interaction.completed`.
 
-`event_type` says what an event is. A step is a thought, the model's output, a call or a result; the output may hold
-several contents one after the other. Arguments of functions come as text, those of the server's own tools whole. The
-interaction that closes the stream may leave its steps out. The last status is the finish reason. An older revision has
-the same events under the names `content.*`.
+`event_type` says what an event is (in Google's guide to migration `type`). A step is a thought, the model's output, a
+call or a result; the output may hold several contents one after the other. Arguments of functions come as text, those
+of the server's own tools whole. The interaction that closes the stream may leave its steps out. The last status is the
+finish reason. An older revision has the same events under the names `content.*`.
 
 Manual: docs/dialects/gemini-interactions.md. Reference: ai.google.dev/gemini-api/docs/interactions.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _EVENT = frozenset(
     {
         "event_type", "event_id", "interaction", "interaction_id", "status", "index", "step", "content", "delta",
-        "error", "usage", "step_usage", "metadata",
+        "error", "usage", "step_usage", "metadata", "type",
     }
 )  # fmt: skip
 _FLAT = _EVENT | {"id", "object"}
@@ -42,10 +42,11 @@ _TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", 
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
 _OUTPUT = frozenset({"content"})
-_SUMMARY = frozenset({"type", "content"})
+_SUMMARY = frozenset({"type", "content", "text", "thought"})
 _TEXT = frozenset({"type", "text", "annotations"})
 _THOUGHT = frozenset({"type", "signature", "summary"})
 _CALL = frozenset({"type", "id", "name", "arguments"})
+_ARGUMENTS = _CALL | {"partial_arguments"}
 _RESULT = frozenset({"call_id", "name", "result"})
 _MEDIA = frozenset({"data", "mime_type", "uri"})
 _OPTIONAL = ("name", "result", "is_error")
@@ -53,7 +54,7 @@ _OPTIONAL = ("name", "result", "is_error")
 _LISTS = ("steps", "outputs")
 
 # The states of an interaction that goes on.
-_PENDING = frozenset({"in_progress", "queued", "idle"})
+_PENDING = frozenset({"created", "in_progress", "queued", "idle"})
 # The ends that have events of their own names with some revisions and proxies.
 _CLOSING = ("failed", "cancelled", "incomplete", "requires_action")
 
@@ -71,7 +72,7 @@ class GeminiInteractions(Dialect):
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
-        kind = payload.get("event_type") or event
+        kind = _kind(payload, event)
         if isinstance(kind, str) and kind in HANDLERS and kind != "error":
             return CERTAIN
         return CERTAIN if payload.get("object") == "interaction" and "status" in payload else NO
@@ -88,7 +89,7 @@ class GeminiInteractions(Dialect):
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
-        kind: Any = payload.get("event_type") or frame.event
+        kind = _kind(payload, frame.event)
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             if type(payload.get("index")) in (int, str) and payload["index"] != "":
@@ -136,7 +137,7 @@ class GeminiInteractions(Dialect):
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
         self._interaction(payload, frame)
-        name = word(payload.get("event_type"), frame.event).rpartition(".")[2]
+        name = word(_kind(payload, frame.event)).rpartition(".")[2]
         interaction = interaction_in(payload)
         status = interaction.get("status") if isinstance(interaction, dict) else None
         if not status and payload.get("status"):
@@ -171,6 +172,9 @@ class GeminiInteractions(Dialect):
         self.tell_error(interaction)
 
     def _status(self, payload: dict[str, Any], frame: Frame) -> None:
+        """How far the interaction is, which may stand there whole."""
+        if interaction_in(payload) is not None:
+            self._interaction(payload, frame)
         self.w.message(id=payload.get("interaction_id"))
         self._finish(payload.get("status"))
 
@@ -267,8 +271,9 @@ class GeminiInteractions(Dialect):
 
     def _step_stop(self, payload: dict[str, Any], frame: Frame) -> None:
         self._stop(self._last)
-        if payload.get("step_usage"):
-            self.w.extra(("steps", self._last, "usage"), payload["step_usage"])
+        for key, name in (("step_usage", "usage"), ("status", "status")):
+            if payload.get(key):
+                self.w.extra(("steps", self._last, name), payload[key])
 
     def _stop(self, index: int | str) -> None:
         slot = self.w.slot(0, index)
@@ -309,7 +314,10 @@ class GeminiInteractions(Dialect):
                 self.w.update(text, extra={"annotations": items})
 
     def _thought_summary(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        content = delta.get("content")
+        """A paragraph. Proxies, and Google's guides, have its text in the delta itself."""
+        content, text = delta.get("content"), delta.get("text") or delta.get("thought")
+        if not content and isinstance(text, str):
+            content = {"type": "text", "text": text}
         if isinstance(content, dict) and isinstance(content.get("text"), str):
             slot = self._content(index, "reasoning", {"summary": True})
             self.w.delta(slot, content["text"])
@@ -327,7 +335,8 @@ class GeminiInteractions(Dialect):
     def _arguments(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """More argument text. Where no call was started under that number it goes on the last one that is open."""
         w = self.w
-        slot, text = w.slot(0, index), json_text(delta.get("arguments") or None, frame.data, *path, "arguments")
+        key = "arguments" if delta.get("arguments") else "partial_arguments"
+        slot, text = w.slot(0, index), json_text(delta.get(key) or None, frame.data, *path, key)
         if slot is None or slot.kind not in CALLS:
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
@@ -336,7 +345,7 @@ class GeminiInteractions(Dialect):
             if slot is None or not slot.open:
                 slot = w.start(0, "tool_call", key=index, tool_type="function")
         w.delta(slot, text)
-        w.update(slot, extra=slot.news(_rest(delta, _CALL)))
+        w.update(slot, extra=slot.news(_rest(delta, _ARGUMENTS)))
 
     def _call_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """What there is to know about a call, whole. Another id makes it another call."""
@@ -407,6 +416,11 @@ class GeminiInteractions(Dialect):
         return slot
 
 
+def _kind(payload: Mapping[str, Any], event: str) -> Any:
+    """What an event is."""
+    return payload.get("event_type") or event or payload.get("type")
+
+
 def interaction_in(payload: dict[str, Any]) -> Any:
     """The interaction that an event carries. LiteLLM's events have its fields beside their own."""
     return payload if payload.get("object") == "interaction" else payload.get("interaction")
@@ -453,6 +467,7 @@ def interactions_usage(raw: dict[str, Any]) -> Usage:
 HANDLERS: dict[str, Callable[[GeminiInteractions, dict[str, Any], Frame], None]] = {
     "interaction.created": GeminiInteractions._created,
     "interaction.status_update": GeminiInteractions._status,
+    "interaction.in_progress": GeminiInteractions._status,
     "step.start": GeminiInteractions._step_start,
     "step.delta": GeminiInteractions._step_delta,
     "step.stop": GeminiInteractions._step_stop,
@@ -488,8 +503,10 @@ DELTAS: dict[str, Callable[..., Any]] = {
     "text_annotation_delta": GeminiInteractions._annotations,
     "text_annotation": GeminiInteractions._annotations,
     "thought_summary": GeminiInteractions._thought_summary,
+    "thought": GeminiInteractions._thought_summary,
     "thought_signature": GeminiInteractions._thought_signature,
     "arguments_delta": GeminiInteractions._arguments,
+    "arguments": GeminiInteractions._arguments,
     "*_call": GeminiInteractions._call_delta,
     "*_result": GeminiInteractions._result_delta,
 }

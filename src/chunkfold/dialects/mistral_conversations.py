@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
+from chunkfold.dialects._error_words import MISTRAL
 from chunkfold.dialects._errors import error_body, read_error
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,10 +111,13 @@ class MistralConversations(Dialect):
 
     # The response
 
+    def begin_again(self) -> None:
+        self._begin()
+        super().begin_again()
+
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._begun:
             self.begin_again()
-            self._begin()
         self._begun = True
         self._body(payload)
 
@@ -137,7 +141,8 @@ class MistralConversations(Dialect):
         self.end_seen = True
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
-        self.w.error(read_error({key: value for key, value in payload.items() if key != "type"}, raw=payload))
+        error = {key: value for key, value in payload.items() if key != "type"}
+        self.w.error(read_error(error, raw=payload, status=MISTRAL.get(whole_number(payload.get("code")) or 0)))
 
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """
@@ -145,6 +150,7 @@ class MistralConversations(Dialect):
         not say what it is was cut, or was stopped by its error.
         """
         w = self.w
+        self.restated(payload.get("outputs"))
         self._is_whole = True
         w.whole()
         w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
@@ -166,17 +172,19 @@ class MistralConversations(Dialect):
         else:
             self._body(payload)
 
-    def _entry(self, kind: str, payload: dict[str, Any]) -> int:
-        """The place in `outputs` of the entry that an event is about."""
+    def _entry(self, kind: str, payload: dict[str, Any], call: str | None = None) -> int:
+        """The place in `outputs` of the entry that an event is about: that of the *call*, if it has such an id."""
         w = self.w
         number, name = payload.get("output_index"), payload.get("id")
         number = number if type(number) is int else None
-        key = (kind, number, name if isinstance(name, str) and name else None)
-        place = self._entries.get(key)
+        key, named = ((kind, number, id_ if isinstance(id_, str) and id_ else None) for id_ in (name, call))
+        place = self._entries.get(named) if call else None
+        if place is None and not (call and payload.get("name")):
+            place = self._entries.get(key)
         if place is None:
             place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number
             self._taken.add(place)
-            self._entries[key] = self._entries[kind, number, None] = place
+            self._entries[key] = self._entries[named] = self._entries[kind, number, None] = place
             w.extra(("outputs", place, "type"), kind)
             for fact in _FACTS:
                 if payload.get(fact) is not None:
@@ -319,8 +327,8 @@ class MistralConversations(Dialect):
 
     def _function_call(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A piece of a call. Its own id is that of the entry; the one to be answered is `tool_call_id`."""
-        place = self._entry("function.call", payload)
         id_, number = payload.get("tool_call_id"), payload.get("output_index")
+        place = self._entry("function.call", payload, id_ if isinstance(id_, str) and id_ != "null" else None)
         arguments = payload.get("arguments")
         self._keep_odd(place, payload, ("name", "tool_call_id"))
         if id_ == "null":

@@ -23,6 +23,7 @@ from chunkfold.native._build import (
     fill,
     is_whole,
     usage_of,
+    with_object_text,
 )
 from chunkfold.parts import ReasoningPart, TextPart, ToolCall, ToolResult, UnknownPart
 
@@ -210,5 +211,6 @@ def _other(part: UnknownPart) -> Any:
 
 
 def request(message: Message) -> list[dict[str, Any]]:
-    """The messages for `messages` of the next run's input."""
-    return _messages([part for part in message.parts if not isinstance(part, UnknownPart)], whole=False)
+    """The messages for `messages` of the next run's input, where agents read the arguments of former calls."""
+    parts = [with_object_text(part) for part in message.parts if not isinstance(part, UnknownPart)]
+    return _messages(parts, whole=False)

@@ -2,8 +2,8 @@
 The native body of `bedrock-invoke`: what the model's own API says without streaming.
 
 `response.extra["$family"]` says whose words these are. Where a dialect reads the model's words, its native form writes
-them; Titan's, Llama's, Mistral's and the first Claude's are written here. What Bedrock adds to the model's object
-stands beside its fields.
+them; Titan's, Llama's, Mistral's, Pegasus's and the first Claude's are written here. What Bedrock adds to the model's
+object stands beside its fields.
 """
 
 from __future__ import annotations
@@ -52,11 +52,13 @@ RULES: Mapping[str, Rule] = {
     "totalOutputTextTokenCount": Rule("last", "results[].tokenCount"),
     "inputTextTokenCount": LAST,
     "results[].outputText": APPEND,
-    # Llama, Mistral and the first Claude.
+    # Llama, Mistral, the first Claude and Pegasus.
     "generation": APPEND,
     "outputs[].text": APPEND,
     "completion": APPEND,
     "stop_reason": LAST,
+    "message": APPEND,
+    "finishReason": LAST,
 }
 
 _METRICS, _ACTION = "amazon-bedrock-invocationMetrics", "amazon-bedrock-guardrailAction"
@@ -165,11 +167,15 @@ def _claude(response: Response) -> dict[str, Any]:
     return _single(response, out, "completion")
 
 
-def _single(response: Response, out: dict[str, Any], name: str) -> dict[str, Any]:
+def _pegasus(response: Response) -> dict[str, Any]:
+    return _single(response, fields(response.extra), "message", "finishReason")
+
+
+def _single(response: Response, out: dict[str, Any], name: str, reason: str = "stop_reason") -> dict[str, Any]:
     choice = _first(response)
     if choice is not None:
         _text(choice, out, name)
-        fill(out, stop_reason=choice.native_finish_reason)
+        fill(out, **{reason: choice.native_finish_reason})
     return out
 
 
@@ -191,6 +197,7 @@ _FAMILIES: dict[str, Callable[[Response], dict[str, Any]]] = {
     "llama": _llama,
     "mistral": _mistral,
     "claude-text": _claude,
+    "pegasus": _pegasus,
 }
 
 

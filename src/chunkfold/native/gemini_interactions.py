@@ -58,6 +58,7 @@ _STEP, _CONTENT, _SUMMARY = "steps[]", "steps[].content[]", "steps[].summary[]"
 RULES: Mapping[str, Rule] = {
     # What kind of event it is, which step it is about, and where a broken stream can be taken up again.
     "event_type": TRANSPORT,
+    "type": TRANSPORT,
     "index": TRANSPORT,
     "event_id": TRANSPORT,
     "interaction": Rule("last", "$"),
@@ -94,13 +95,25 @@ _OF_STEP: Mapping[str, Rule] = {"delta": Rule("extend", _STEP), "delta.arguments
 EVENTS: Mapping[str, Mapping[str, Rule]] = {
     **dict.fromkeys(("text", "image", "audio", "video", "document"), _OF_CONTENT),
     **{kind: {**_OF_CONTENT, "delta.type": TRANSPORT} for kind in ("text_annotation", "text_annotation_delta")},
-    "thought_summary": {
-        "delta.type": TRANSPORT,
-        "delta.content": Rule("extend", _SUMMARY),
-        "delta.content.text": APPEND,
+    **{
+        kind: {
+            "delta.type": TRANSPORT,
+            "delta.content": Rule("extend", _SUMMARY),
+            "delta.content.text": APPEND,
+            "delta.text": Rule("append", f"{_SUMMARY}.text"),
+            "delta.thought": Rule("append", f"{_SUMMARY}.text"),
+        }
+        for kind in ("thought_summary", "thought")
     },
     "thought_signature": {"delta.type": TRANSPORT, "delta.signature": Rule("last", f"{_STEP}.signature")},
-    "arguments_delta": {"delta.type": TRANSPORT, "delta.arguments": APPEND},
+    **{
+        kind: {
+            "delta.type": TRANSPORT,
+            "delta.arguments": APPEND,
+            "delta.partial_arguments": Rule("append", f"{_STEP}.arguments"),
+        }
+        for kind in ("arguments_delta", "arguments")
+    },
     **{
         f"{tool}_{what}": {**_OF_STEP, "delta.result": Rule("last", f"{_STEP}.result")}
         for tool in (

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from chunkfold.dialects._words import is_empty
 from chunkfold.native._build import (
     APPEND,
@@ -238,5 +240,11 @@ def _file(part: ImagePart | AudioPart | FilePart) -> dict[str, Any]:
 
 def request(message: Message) -> dict[str, Any]:
     """The UI message for `messages` of the next request."""
-    parts = [item for items in _items(message.parts, whole=False, cut=False) for item in items]
-    return {"role": message.role, "parts": parts}
+    parts = tuple(map(_with_input, message.parts))
+    return {"role": message.role, "parts": [item for items in _items(parts, whole=False, cut=False) for item in items]}
+
+
+def _with_input(part: Part) -> Part:
+    """A call that has no arguments with an empty object: what has no input looks like one that is not over."""
+    is_empty_call = isinstance(part, ToolCall) and part.status == "empty"
+    return replace(part, raw_arguments="{}", status="complete") if is_empty_call else part

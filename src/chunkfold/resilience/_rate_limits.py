@@ -44,7 +44,8 @@ _OVERLOADED_WORDS = frozenset(
         "overloaded_error", "overloaded", "UNAVAILABLE", "service_unavailable", "ServiceUnavailableException",
         "serviceUnavailableException", "ModelNotReadyException", "provider_overloaded", "engine_overloaded_error",
         "ServerOverloaded", "server_is_overloaded",
-        "service_tier_capacity_exceeded", "queue_exceeded",  # Mistral, Cerebras
+        "service_tier_capacity_exceeded", "backend_out_of_capacity",  # Mistral
+        "queue_exceeded",  # Cerebras
     }
 )  # fmt: skip
 _LIMIT_WORDS = frozenset(
