@@ -44,6 +44,15 @@ def test_blank_fields_beside_the_reason_are_no_error():
     assert (response.error, response.finish_reason) == (None, "stop")
 
 
+@pytest.mark.parametrize("end", [{"type": "error"}, {"type": "finish", "finishReason": "error"}])
+def test_an_error_may_be_the_text_of_an_object(end):
+    """The SDK writes an error that is no exception as JSON: what Anthropic says amid a stream is an object there."""
+    text = '{"type":"overloaded_error","message":"Overloaded"}'
+    error = folded({"type": "start"}, {**end, "errorText": text}).error
+    assert (error.type, error.message, error.status, error.retryable) == ("overloaded_error", "Overloaded", 529, True)
+    assert error.raw["errorText"] == text
+
+
 def test_starts_and_ends_may_have_a_piece():
     response = folded(
         {"type": "reasoning-start", "id": "r", "delta": "H"},
