@@ -719,6 +719,16 @@ def test_no_color_that_is_empty_counts_for_nothing():
         assert "\x1b[2mhm" in terminal.read()
 
 
+def test_a_dumb_terminal_gets_no_escapes_and_no_progress(saved):
+    with Terminal(stdin=GOOD, env={"TERM": "dumb"}) as terminal:
+        shown = terminal.read()
+    assert "hm" in shown
+    assert "\x1b" not in shown
+    with Terminal("--json", saved(LONG), stdout=False, env={"TERM": "dumb"}) as terminal:
+        terminal.process.stdout.read()
+        assert terminal.read() == ""
+
+
 def test_no_colour_goes_to_what_is_no_terminal():
     with Terminal(stdin=GOOD, stderr=False) as terminal:
         terminal.read()

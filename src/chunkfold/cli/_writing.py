@@ -10,7 +10,7 @@ import select
 import sys
 from typing import TextIO
 
-__all__ = ["harmless", "is_same_file", "out", "out_json", "silence", "tell", "was_unheard"]
+__all__ = ["harmless", "is_same_file", "obeys_escapes", "out", "out_json", "silence", "tell", "was_unheard"]
 
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -24,6 +24,11 @@ _unheard: list[TextIO] = []
 def harmless(text: str, file: TextIO) -> str:
     """*text* as it may be written to *file*, which may be a terminal."""
     return text.translate(_HARMLESS) if file.isatty() else text
+
+
+def obeys_escapes(file: TextIO) -> bool:
+    """True if *file* is a terminal that dims and clears a line when told so: Emacs' shell prints what tells it so."""
+    return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def is_same_file(one: TextIO, other: TextIO) -> bool:
