@@ -483,6 +483,18 @@ def test_a_delta_of_assistant_uis_stream_is_of_what_began_at_its_place():
     assert (response.usage.total_tokens, response.ended, len(response.parts)) == (5, "clean", 7)
 
 
+def test_argument_text_may_be_named_as_inside_beside_the_id_that_the_browser_is_told():
+    """Left in the extra fields it would be a call without arguments, which can be run."""
+    delta = {"type": "tool-input-delta", "toolCallId": "c"}
+    response = folded(
+        {"type": "tool-input-start", "toolCallId": "c", "toolName": "f"},
+        {**delta, "delta": '{"x":'},
+        {**delta, "delta": "1}"},
+        {"type": "finish"},
+    )
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("c", "f", {"x": 1})]
+
+
 def test_pieces_have_the_names_that_assistant_ui_and_its_imitators_give_them():
     response = folded(
         {"type": "text-delta", "textDelta": "Hi"},

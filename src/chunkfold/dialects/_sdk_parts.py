@@ -76,7 +76,7 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
     """The chunk that a part of one of those types is; *payload* itself if it is that chunk."""
     kind = payload["type"]
     said, names = NAMES[kind]
-    if kind == said and (payload.keys().isdisjoint(names) or "toolCallId" in payload):
+    if kind == said and payload.keys().isdisjoint(names):
         return payload
     chunk = _renamed(payload, names)
     if kind == "response-metadata":
