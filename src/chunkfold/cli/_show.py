@@ -16,7 +16,7 @@ from chunkfold._record import exact_arguments, record_of
 from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
 from chunkfold.cli._notes import amiss, not_shown
-from chunkfold.cli._writing import harmless, is_same_file, obeys_escapes, out, out_json, tell
+from chunkfold.cli._writing import end_of, harmless, is_same_file, obeys_escapes, out, out_json, tell
 from chunkfold.events import (
     ErrorEvent,
     Event,
@@ -71,9 +71,9 @@ class Show:
             self._clear()
 
     def _progress(self, percent: int) -> None:
-        name = harmless(self.name, sys.stderr)
         # On one line, or it could not be cleared.
-        tell(f"\r{name if len(name) < 50 else '…' + name[-49:]}: {percent} %")
+        name = end_of(harmless(self.name, sys.stderr), sys.stderr, ": 100 %")
+        tell(f"\r{name}: {percent} %")
         self._has_bar = True
 
     def _clear(self) -> None:
