@@ -14,7 +14,9 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
+import unicodedata
 from functools import partial
 
 import pytest
@@ -640,8 +642,9 @@ def test_an_interruption_goes_to_no_further_source(saved):
 class Terminal:
     """The command with its three streams, or some of them, at a pseudo-terminal."""
 
-    def __init__(self, *words, stdin=None, stdout=True, stderr=True, env=None):
+    def __init__(self, *words, stdin=None, stdout=True, stderr=True, env=None, columns=0):
         self.master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24 if columns else 0, columns))
         environment = {key: value for key, value in ENVIRONMENT.items() if key != "NO_COLOR"}
         self.process = started(
             *words,
@@ -717,6 +720,16 @@ def test_no_color_is_obeyed(value):
 def test_no_color_that_is_empty_counts_for_nothing():
     with Terminal(stdin=GOOD, env={"NO_COLOR": ""}) as terminal:
         assert "\x1b[2mhm" in terminal.read()
+
+
+def test_a_dumb_terminal_gets_no_escapes_and_no_progress(saved):
+    name = saved(chat({"reasoning_content": "hm\n"}) + LONG)
+    with Terminal(name, stdout=False, env={"TERM": "dumb"}) as terminal:
+        terminal.process.stdout.read()
+        shown = terminal.read()
+    assert shown.startswith("hm\n")
+    assert "\x1b" not in shown
+    assert "%" not in shown
 
 
 def test_no_colour_goes_to_what_is_no_terminal():
@@ -823,6 +836,16 @@ def test_progress_with_a_long_name_stays_on_its_line(saved):
     with Terminal("--json", saved(LONG, "n" * 200), stdout=False) as terminal:
         terminal.process.stdout.read()
         assert max(map(len, terminal.read().split("\r"))) < 60
+
+
+def test_progress_fits_on_a_narrow_terminal_also_where_characters_are_wide(saved):
+    with Terminal("--json", saved(LONG, "\u8a9e" * 60), stdout=False, columns=30) as terminal:
+        terminal.process.stdout.read()
+        lines = terminal.read().replace("\x1b[K", "").split("\r")
+    widths = [sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in line) for line in lines[1:-1]]
+    assert lines[1].startswith("…\u8a9e")
+    assert sorted(widths) == widths  # or something of the line before would stay
+    assert max(widths) < 30
 
 
 # What the server takes back

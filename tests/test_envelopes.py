@@ -29,6 +29,7 @@ STOP = [
     {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
     {"type": "message_stop"},
 ]
+BUSY = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
 ANTHROPIC = [START, BLOCK, *DELTAS, *STOP]
 CHAT = [
     {"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
@@ -231,6 +232,21 @@ def test_errors_inside_beside_and_around_are_errors(error):
     response = chunkfold.fold(lines([*map(claude, ANTHROPIC[:3]), error]))
     assert response.error is not None
     assert (response.error.type, response.error.message, response.text) == ("overloaded_error", "busy", "Hel")
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["first", "amid"])
+@pytest.mark.parametrize("form", [lambda data: data, json.dumps], ids=["object", "text"])
+def test_an_event_that_is_named_in_its_payload_is_the_error_or_ping_of_that_name(form, at):
+    """Server-sent events as lines of JSON: the service may be overloaded before the message has begun."""
+    named = [{"event": event["type"], "data": event} for event in ANTHROPIC]
+    error = {"event": "error", "data": form(BUSY)}
+    response = chunkfold.fold(lines([*named[:at], {"event": "ping"}, error]))
+    assert response.error is not None
+    assert (response.error.type, response.error.status) == ("overloaded_error", 529)
+    assert (response.finish_reason, response.ended) == ("error", "error")
+    assert not response.parts
+    whole = chunkfold.fold(lines([*named[:at], {"event": "ping"}, *named[at:]]))
+    assert (whole.text, [part.kind for part in whole.parts]) == ("Hello", ["text"])
 
 
 def test_an_error_of_the_gateway_where_the_payload_would_be_is_an_error():

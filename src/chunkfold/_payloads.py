@@ -206,7 +206,7 @@ class Payloads:
             dialect.decode(payload, frame)
         elif error is not None:
             self._writer.error(error)
-        elif not payload or is_ping(payload.get("type"), frame.event):
+        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
             self._writer.ping()
         else:
             self._writer.unknown(_envelopes.ROOT, payload)
@@ -229,11 +229,11 @@ class Payloads:
             self._begin(payload, frame)
             return
         error = error_in(payload)
-        if error is None and frame.event == "error":
-            error = error_event(payload)
+        if error is None and "error" in (frame.event, payload.get("event")):
+            error = error_told(payload, frame.event)
         if error is not None:
             self._writer.error(error)
-        elif not payload or is_ping(payload.get("type"), frame.event):
+        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
             self._writer.ping()
         else:
             self._hold(payload, frame)

@@ -44,6 +44,15 @@ def test_blank_fields_beside_the_reason_are_no_error():
     assert (response.error, response.finish_reason) == (None, "stop")
 
 
+@pytest.mark.parametrize("end", [{"type": "error"}, {"type": "finish", "finishReason": "error"}])
+def test_an_error_may_be_the_text_of_an_object(end):
+    """The SDK writes an error that is no exception as JSON: what Anthropic says amid a stream is an object there."""
+    text = '{"type":"overloaded_error","message":"Overloaded"}'
+    error = folded({"type": "start"}, {**end, "errorText": text}).error
+    assert (error.type, error.message, error.status, error.retryable) == ("overloaded_error", "Overloaded", 529, True)
+    assert error.raw["errorText"] == text
+
+
 def test_starts_and_ends_may_have_a_piece():
     response = folded(
         {"type": "reasoning-start", "id": "r", "delta": "H"},
@@ -421,3 +430,87 @@ def test_what_a_model_of_the_sdk_says_of_its_answer_is_no_part_of_it(mastra):
     assert (response.id, response.model, response.text, len(response.parts)) == ("r1", "m-1", "Hi", 1)
     assert (response.extra["warnings"], response.extra["response"]) == ([{"type": "other"}], facts)
     assert [part["type"] for part in response.to_native()["parts"]] == ["text"]
+
+
+def begins(**part):
+    return {"type": "part-start", "part": part, "path": []}
+
+
+def at(place, kind, **fields):
+    return {"type": kind, **fields, "path": [place]}
+
+
+def test_a_delta_of_assistant_uis_stream_is_of_what_began_at_its_place():
+    """There a thought and a piece of arguments have the name of a piece of text, as they had in the answer."""
+    response = folded(
+        {"type": "step-start", "messageId": "m"},
+        begins(type="reasoning"),
+        at(0, "text-delta", textDelta="Let me"),
+        at(0, "text-delta", textDelta=" check."),
+        at(0, "part-finish"),
+        begins(type="text"),
+        at(1, "text-delta", textDelta="Checking"),
+        at(1, "part-finish"),
+        begins(type="tool-call", toolCallId="c", toolName="f"),
+        begins(type="tool-call", toolCallId="d", toolName="g"),
+        at(2, "text-delta", textDelta='{"x":'),
+        at(3, "text-delta", textDelta="{}"),
+        at(2, "text-delta", textDelta="1}"),
+        at(2, "result", result="almost", isError=False, isPreliminary=True),
+        at(2, "tool-call-args-text-finish"),
+        at(2, "result", result="done", isError=False),
+        at(2, "part-finish"),
+        at(3, "result", result="no", isError=True),
+        at(3, "part-finish"),
+        begins(type="source", sourceType="url", id="s", url="https://example.com"),
+        at(4, "part-finish"),
+        begins(type="text"),
+        at(5, "text-delta", textDelta=" it is."),
+        {"type": "message-finish", "finishReason": "stop", "usage": {"inputTokens": 2, "outputTokens": 3}},
+    )
+    assert (response.text, response.reasoning) == ("Checking it is.", "Let me check.")
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [
+        ("c", "f", {"x": 1}),
+        ("d", "g", {}),
+    ]
+    results = [part for part in response.parts if part.kind == "server_tool_result"]
+    assert [(part.call_id, part.content, part.is_error) for part in results] == [
+        ("c", "done", False),
+        ("d", "no", True),
+    ]
+    assert [part.id for part in response.parts if part.kind == "text"] == [None, None]
+    assert response.annotations == ({"type": "source-url", "sourceId": "s", "url": "https://example.com"},)
+    assert (response.usage.total_tokens, response.ended, len(response.parts)) == (5, "clean", 7)
+
+
+def test_argument_text_may_be_named_as_inside_beside_the_id_that_the_browser_is_told():
+    """Left in the extra fields it would be a call without arguments, which can be run."""
+    delta = {"type": "tool-input-delta", "toolCallId": "c"}
+    response = folded(
+        {"type": "tool-input-start", "toolCallId": "c", "toolName": "f"},
+        {**delta, "delta": '{"x":'},
+        {**delta, "delta": "1}"},
+        {"type": "finish"},
+    )
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [("c", "f", {"x": 1})]
+
+
+def test_pieces_have_the_names_that_assistant_ui_and_its_imitators_give_them():
+    response = folded(
+        {"type": "text-delta", "textDelta": "Hi"},
+        {"type": "reasoning-delta", "reasoningDelta": "h"},
+        {"type": "reasoning-delta", "reasoningDelta": "m"},
+        {"type": "tool-call-begin", "toolCallId": "c", "toolName": "f"},
+        {"type": "tool-call-delta", "toolCallId": "c", "argsTextDelta": "{}"},
+        {"type": "tool-call-start", "toolCallId": "d", "toolName": "g"},
+        {"type": "tool-call-delta", "argsText": '{"x":1}'},
+        {"type": "tool-call-end"},
+        {"type": "source", "source": {"sourceType": "url", "id": "s", "url": "https://example.com"}},
+        {"type": "finish"},
+    )
+    assert (response.text, response.reasoning, len(response.parts)) == ("Hi", "hm", 4)
+    assert [(call.id, call.name, call.arguments) for call in response.tool_calls] == [
+        ("c", "f", {}),
+        ("d", "g", {"x": 1}),
+    ]
+    assert response.annotations == ({"type": "source-url", "sourceId": "s", "url": "https://example.com"},)

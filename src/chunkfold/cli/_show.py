@@ -16,7 +16,7 @@ from chunkfold._record import exact_arguments, record_of
 from chunkfold._streams import AnswerText
 from chunkfold.cli._calls import Calls
 from chunkfold.cli._notes import amiss, not_shown
-from chunkfold.cli._writing import harmless, is_same_file, out, out_json, tell
+from chunkfold.cli._writing import end_of, harmless, is_same_file, obeys_escapes, out, out_json, tell
 from chunkfold.events import (
     ErrorEvent,
     Event,
@@ -59,7 +59,7 @@ class Show:
         """The pieces of *source*; a long file shows how far it is, if somebody is looking and sees nothing else."""
         size = source.size or 0
         is_seen = self.is_live and sys.stdout.isatty()
-        has_progress = size > _LONG and sys.stderr.isatty() and not is_seen
+        has_progress = size > _LONG and obeys_escapes(sys.stderr) and not is_seen
         done = 0
         try:
             for data in source.pieces:
@@ -71,9 +71,9 @@ class Show:
             self._clear()
 
     def _progress(self, percent: int) -> None:
-        name = harmless(self.name, sys.stderr)
         # On one line, or it could not be cleared.
-        tell(f"\r{name if len(name) < 50 else '…' + name[-49:]}: {percent} %")
+        name = end_of(harmless(self.name, sys.stderr), sys.stderr, ": 100 %")
+        tell(f"\r{name}: {percent} %")
         self._has_bar = True
 
     def _clear(self) -> None:
@@ -156,7 +156,7 @@ class Live(Show):
         super().__init__(name)
         self._to_person = sys.stdout.isatty()
         self._is_mixed = not self._to_person and is_same_file(sys.stdout, sys.stderr)
-        self._colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        self._colour = obeys_escapes(sys.stderr) and not os.environ.get("NO_COLOR")
         self._begun = time.monotonic()
         self._first: float | None = None
         self._last_text = ""

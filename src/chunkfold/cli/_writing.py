@@ -10,7 +10,7 @@ import select
 import sys
 from typing import TextIO
 
-__all__ = ["harmless", "is_same_file", "out", "out_json", "silence", "tell", "was_unheard"]
+__all__ = ["end_of", "harmless", "is_same_file", "obeys_escapes", "out", "out_json", "silence", "tell", "was_unheard"]
 
 # What a model writes must not steer the terminal: control characters are shown as their pictures.
 _HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -24,6 +24,26 @@ _unheard: list[TextIO] = []
 def harmless(text: str, file: TextIO) -> str:
     """*text* as it may be written to *file*, which may be a terminal."""
     return text.translate(_HARMLESS) if file.isatty() else text
+
+
+def obeys_escapes(file: TextIO) -> bool:
+    """True if *file* is a terminal that dims and clears a line when told so: Emacs' shell prints what tells it so."""
+    return file.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def end_of(name: str, file: TextIO, beside: str) -> str:
+    """*name*, or its end, as it fits on a line of the terminal *file*; some characters are two cells wide there."""
+    from unicodedata import east_asian_width
+
+    room = 60
+    with contextlib.suppress(OSError, ValueError):
+        room = min(os.get_terminal_size(file.fileno()).columns or room, room)
+    room -= len(beside) + 3  # the ellipsis, which may be wide too, and the cursor
+    for place in range(len(name) - 1, -1, -1):
+        room -= 2 if east_asian_width(name[place]) in "WF" else 1
+        if room < 0:
+            return "…" + name[place + 1 :]
+    return name
 
 
 def is_same_file(one: TextIO, other: TextIO) -> bool:

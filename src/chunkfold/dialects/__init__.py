@@ -87,7 +87,7 @@ class Dialect:
         error = error_told(payload, frame.event)
         if error is not None:
             self.w.error(error)
-        elif not payload or is_ping(payload.get("type"), frame.event):
+        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
             self.w.ping()
         else:
             self.w.unknown(name, payload)

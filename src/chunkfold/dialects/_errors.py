@@ -30,6 +30,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     types where there is none.
     """
     raw = error if raw is None else raw
+    error = _unpacked(error)
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) or error is None else _json.encode(error)}
     error = _innermost(error)
@@ -81,7 +82,10 @@ def _innermost(error: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unpacked(error: Any) -> Any:
-    """The object that an error is the text of: gateways pass on the body that they got (vercel's of Bedrock)."""
+    """
+    The object that an error is the text of: gateways pass on the body that they got (Vercel's of Bedrock), and the AI
+    SDK writes as JSON what is no exception (`getErrorMessage`, of what Anthropic tells amid a stream).
+    """
     if not (isinstance(error, str) and error.startswith("{") and error.endswith("}")):
         return error
     try:

@@ -28,13 +28,17 @@ NAMES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "tool-call-streaming-start": ("tool-input-start", {}),
     "tool-call-input-streaming-start": ("tool-input-start", {}),
     "tool-call-input-streaming-end": ("tool-input-end", {}),
-    "tool-call-delta": ("tool-input-delta", {"argsTextDelta": "inputTextDelta"}),
+    "tool-call-start": ("tool-input-start", {}),
+    "tool-call-begin": ("tool-input-start", {}),
+    "tool-call-delta": ("tool-input-delta", {"argsTextDelta": "inputTextDelta", "argsText": "inputTextDelta"}),
+    "tool-call-end": ("tool-input-end", {}),
     "tool-result": ("tool-output-available", {"result": "output"}),
     "tool-error": ("tool-output-error", {"error": "errorText"}),
     "reasoning": ("reasoning-delta", {}),
     "reasoning-signature": ("reasoning-delta", {}),
     "step-start": ("start-step", {}),
     "step-finish": ("finish-step", {}),
+    "message-finish": ("finish", {}),
     "source": ("source-url", {"id": "sourceId"}),
     "file": (
         "file",
@@ -72,7 +76,7 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
     """The chunk that a part of one of those types is; *payload* itself if it is that chunk."""
     kind = payload["type"]
     said, names = NAMES[kind]
-    if kind == said and (payload.keys().isdisjoint(names) or "toolCallId" in payload):
+    if kind == said and payload.keys().isdisjoint(names):
         return payload
     chunk = _renamed(payload, names)
     if kind == "response-metadata":
@@ -87,6 +91,8 @@ def chunk_of(payload: dict[str, Any]) -> dict[str, Any]:
     if kind == "tool-call" and payload.get("invalid") is True:
         chunk |= {"type": "tool-input-error", "errorText": chunk.pop("error", None)}
     if kind == "source":
+        if isinstance(chunk.get("source"), dict):  # version 4
+            chunk |= _renamed(chunk.pop("source"), names) | {"type": said}
         if chunk.get("sourceType") == "document":
             chunk["type"] = "source-document"
         chunk.pop("sourceType", None)

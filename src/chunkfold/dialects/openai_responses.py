@@ -163,7 +163,7 @@ class OpenAIResponses(Dialect):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
-        elif not payload or is_ping(payload.get("type"), frame.event):
+        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
             self.w.ping()
         elif isinstance(kind, str) and kind.startswith("response.reasoning."):
             _itemless.thought(self.w, {**payload, "type": kind})

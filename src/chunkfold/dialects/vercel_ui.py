@@ -18,6 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import inline_bytes, media_kind
+from chunkfold.dialects._placed_parts import PlacedParts
 from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
@@ -36,7 +37,7 @@ _STEPS = frozenset({"start-step", "finish-step", "reset-step"})
 _TYPE = frozenset({"type"})
 
 _PIECE = frozenset({"type", "id", "delta"})
-_INNER = ("text", "textDelta")
+_INNER = ("text", "textDelta", "reasoningDelta")
 _CALL = frozenset({"type", "toolCallId", "toolName", "input", "inputTextDelta", "errorText", "providerExecuted"})
 _RESULT = frozenset({"type", "toolCallId", "toolName", "output", "errorText", "providerExecuted", "dynamic"})
 _FILE = frozenset({"type", "url", "mediaType"})
@@ -61,6 +62,8 @@ class VercelUI(Dialect):
             return CERTAIN if kind is None and _is_message(payload) else NO
         if kind in _STEPS or (kind in HANDLERS and kind.startswith(_OWN)):
             return CERTAIN
+        if kind == "part-start":
+            return CERTAIN if isinstance(payload.get("part"), dict) and "path" in payload else NO
         if "runId" in payload and in_envelope(payload):
             return CERTAIN if kind in HANDLERS or kind in NAMES else NO
         if kind == "error":
@@ -85,8 +88,13 @@ class VercelUI(Dialect):
         self._sources: dict[str, int] = {}
         # What Mastra's first chunk says beside its payload: who speaks, in which run.
         self._envelope: dict[str, Any] = {}
+        # What began at which place, where chunks say only that.
+        self._placed = PlacedParts()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
+        if "path" in payload:
+            payload = self._placed.chunk_of(payload)
+            self.w.singular = True
         kind = payload.get("type")
         if "payload" in payload and in_envelope(payload):
             payload = self._opened(payload, kind)
@@ -413,7 +421,7 @@ class VercelUI(Dialect):
 
     def begin_again(self) -> None:
         self._step = self._steps = 0
-        for told in (self._inputs, self._approvals, self._sources, self._envelope):
+        for told in (self._inputs, self._approvals, self._sources, self._envelope, self._placed):
             told.clear()
         super().begin_again()
 
