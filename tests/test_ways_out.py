@@ -6,6 +6,7 @@ once with the right end, and nothing that had come is lost. Trio and anyio are i
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import warnings
 import pytest
 
 import chunkfold
-from tests.ways_out import ASYNC_WAYS, POINT, WAYS, Broken, Source, State, aleave, check, leave
+from chunkfold import resilience
+from tests.ways_out import ASYNC_WAYS, POINT, TEXTS, WAYS, Broken, Source, State, aleave, check, chunks, leave
 
 DOORS = ("stream", "wrap")
 
@@ -162,3 +164,101 @@ def test_an_exception_of_the_source_comes_after_the_last_events():
         seen.extend(event.type for event in events)
     assert seen[-1] == "message_stop"
     assert "error" in seen
+
+
+class Slow:
+    """Has two texts at hand and waits for the third; each but a generator can be closed meanwhile."""
+
+    def __init__(self, wait):
+        self.wait, self.given, self.closed = wait, 0, 0
+        self.is_waiting = asyncio.Event()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        self.given += 1
+        if self.given > 2:
+            self.is_waiting.set()
+            await self.wait()
+        return chunks()[self.given]
+
+    async def aclose(self):
+        self.closed += 1
+
+
+async def generated(slow):
+    try:
+        while True:
+            yield await slow.__anext__()
+    finally:
+        slow.closed += 1
+
+
+@pytest.mark.parametrize("door", ["astream", "resilience.astream"])
+@pytest.mark.parametrize("kind", ["object", "generator"])
+def test_a_stream_that_another_task_closes_is_over_for_who_reads_it(door, kind):
+    """As a button does that stops an answer. What comes to the reader after that is dropped."""
+
+    async def run():
+        may_go_on = asyncio.Event()
+        slow = Slow(may_go_on.wait)
+        source = slow if kind == "object" else generated(slow)
+        opened = chunkfold.astream(source) if door == "astream" else resilience.astream(lambda: source)
+        reader = asyncio.ensure_future(_read_all(opened))
+        await slow.is_waiting.wait()
+        await opened.aclose()
+        response = opened.response()
+        assert (response.text, response.ended) == ("bc", "cancelled")
+        may_go_on.set()
+        events = await reader
+        assert "".join(event.text for event in events if event.type == "text_delta") == "bc"
+        assert opened.response() is response
+        assert slow.closed == 1
+
+    asyncio.run(run())
+
+
+async def _read_all(events):
+    return [event async for event in events]
+
+
+def test_a_source_that_comes_when_the_stream_was_closed_is_closed_too():
+    async def run():
+        may_go_on = asyncio.Event()
+        slow = Slow(may_go_on.wait)
+
+        async def connect():
+            await may_go_on.wait()
+            return slow
+
+        opened = resilience.astream(connect)
+        reader = asyncio.ensure_future(_read_all(opened))
+        await asyncio.sleep(0)
+        await opened.aclose()
+        may_go_on.set()
+        assert await reader == []
+        assert (slow.given, slow.closed) == (0, 1)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("at", range(2, 9))
+def test_a_clock_that_fails_leaves_the_response_complete(at):
+    """At the opening, at each of six reads, and at the end."""
+    times = itertools.count(1)
+
+    def clock():
+        if next(times) == at:
+            raise Broken("clock")
+        return 0.0
+
+    done = []
+    state = State()
+    events = chunkfold.stream(Source(state, "end", "late"), clock=clock, on_done=done.append)
+    with pytest.raises(Broken, match="clock"):
+        list(events)
+    assert done == [events.response()]
+    assert events.response().ended == ("clean" if at == 8 else "cancelled")
+    assert events.response().text == TEXTS[: at - 2]
+    assert state.calls == 1

@@ -234,6 +234,24 @@ def test_what_came_when_is_told_while_it_comes():
     assert (fold.timing().first_output, fold.timing().characters, fold.timing().total) == (1, 3, 1)
 
 
+@pytest.mark.parametrize("at", [2, len(PIECES) + 3])
+def test_a_clock_that_fails_is_a_fault_in_folding(at):
+    """At the first read, and at the end."""
+    times = itertools.count(1)
+
+    def clock():
+        if next(times) == at:
+            raise ZeroDivisionError
+        return 0.0
+
+    done = []
+    proxy, fold = chunkfold.wrap(iter([*PIECES, DONE]), clock=clock, on_done=done.append)
+    assert list(proxy) == [*PIECES, DONE]
+    assert isinstance(fold.error, ZeroDivisionError)
+    assert done == [fold.response()]
+    assert fold.response().ended is not None
+
+
 def test_without_a_clock_there_are_no_times_and_a_clock_is_a_function():
     assert chunkfold.wrap(iter(PIECES))[1].timing() is None
     with pytest.raises(TypeError, match="clock must be a function"):

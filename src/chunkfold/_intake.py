@@ -126,17 +126,24 @@ async def body_of_async(pieces: Any) -> bytes:
 
 
 def close_quietly(opened: Opened) -> None:
-    """Close a source once. What closing raises helps nobody: the response is complete."""
+    """
+    Close a source once. What closing raises helps nobody: the response is complete. But a generator cannot be closed
+    while somebody else reads from it, so that this one tries it again.
+    """
     close, opened.close = opened.close, None
     if close is not None:
-        with contextlib.suppress(Exception):
+        try:
             close()
+        except Exception:  # noqa: BLE001 - as above
+            opened.close = close
 
 
 async def aclose_quietly(opened: Opened) -> None:
     close, opened.close = opened.close, None
     if close is not None:
-        with contextlib.suppress(Exception):
+        try:
             waiting = close()
             if hasattr(waiting, "__await__"):
                 await waiting
+        except Exception:  # noqa: BLE001 - as above
+            opened.close = close

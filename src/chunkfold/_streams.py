@@ -60,15 +60,17 @@ class _Events:
 
     def _feed(self, piece: Any) -> Event | None:
         """Fold one piece. Most mean one plain event, which is returned; other events wait."""
-        if self._timer is not None:
-            self._timer.read()
-            if piece:
-                self._timer.bytes_came()
-        elif self._observers is None and type(piece) is bytes and self._intake.is_sure:
+        if self._timer is None and self._observers is None and type(piece) is bytes and self._intake.is_sure:
             event = self._folder.plain_event(piece)
             if event is not None:
                 return event
+        if self._over:  # another task has closed the stream while this one waited
+            return None
         try:
+            if self._timer is not None:
+                self._timer.read()
+                if piece:
+                    self._timer.bytes_came()
             self._hear(self._intake.feed(piece))
         except LimitExceeded as breach:
             self._over = True
@@ -91,12 +93,13 @@ class _Events:
         if self._over:
             return
         self._over = True
-        if self._timer is not None:
-            self._timer.read()
         if error is None and not cancelled:
             self._intake.end()
+        events = self._last_events(GeneratorExit() if cancelled else error)
         try:
-            self._hear(self._last_events(GeneratorExit() if cancelled else error))
+            if self._timer is not None:
+                self._timer.read()
+            self._hear(events)
         finally:  # an observer may be interrupted
             self._done()
 

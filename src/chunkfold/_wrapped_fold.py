@@ -77,9 +77,9 @@ class WrappedFold:
         if self._over or self._error is not None:
             return
         timer = self._timer
-        if timer is not None:
-            timer.came()
         try:
+            if timer is not None:
+                timer.came()
             if self._refusal is not None:
                 self._refusal.hear(piece)
                 return
@@ -109,14 +109,13 @@ class WrappedFold:
         self._catch_up()
         self._over = True
         forget(self)
-        if self._timer is not None:
-            self._timer.read()
         if error is None:
             self._intake.end()
         told = self._refusal.error() if self._refusal is not None else error
         try:
             events = self._folder.finish(None if self._is_the_sdks_own(error) else told)
             if self._timer is not None:
+                self._timer.read()
                 self._timer.hear(events)
             response = self._folder.close()
         except Exception as fault:  # noqa: BLE001 - as above

@@ -474,6 +474,8 @@ def test_l43_a_rate_limit_is_known_by_status_words_or_text(error, kind):
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}, "requests", None),
         ({"x-ratelimit-remaining-tokens-minute": "0", "x-ratelimit-reset-tokens-minute": "11.5"}, "tokens", 11.5),
         ({"x-ratelimit-remaining-req-minute": "0"}, "requests", None),
+        # Azure has this in refusals.
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "0"}, "tokens", None),
         ({"x-ratelimit-remaining-requests": "7"}, "unknown", None),
     ],
 )  # fmt: skip
@@ -527,6 +529,14 @@ SENTENCES = [
 def test_l43_the_sentence_says_which_limit_and_how_long_to_wait(message, kind, wait):
     found = rate_limit_of(StreamError(status=429, message=message))
     assert (found.kind, found.retry_after) == (kind, wait)
+
+
+def test_the_wait_in_the_sentence_goes_before_the_reset_of_a_counter():
+    """OpenAI's reset says when the whole of the limit is back, the sentence when this request may come again."""
+    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "59.7s"}
+    message = "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s."
+    found = rate_limit_of(StreamError(status=429, message=message), headers)
+    assert (found.kind, found.retry_after) == ("requests", 20)
 
 
 def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds():

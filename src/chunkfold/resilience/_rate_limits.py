@@ -170,7 +170,7 @@ def _headers_in(error: StreamError | None) -> Any:
 def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float | None = None) -> float | None:
     """
     The seconds that a server wants us to wait: by `retry-after-ms`, `Retry-After` (seconds or a date), the body
-    (`google.rpc.RetryInfo` and its like), the reset of the counter that is spent, or the sentence of the error.
+    (`google.rpc.RetryInfo` and its like), the sentence of the error, or the reset of the counter that is spent.
     """
     milliseconds = header(headers, "retry-after-ms")
     if milliseconds is not None:
@@ -182,15 +182,12 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
         said = _sane(error.retry_after)
     if said is not None:
         return said
-    for _, reset in _spent(headers, error):
-        said = _until(reset, now)
-        if said is not None:
-            return said
     for found in _WAIT_TEXT.finditer(error.message or "") if error is not None else ():
         said = _seconds(found)
         if said is not None:
             return said
-    return None
+    # OpenAI's say when the whole limit is back, Azure's may be 0 in a refusal: so they come last, and 0 says nothing.
+    return next((wait for _, reset in _spent(headers, error) if (wait := _until(reset, now))), None)
 
 
 def _until(value: str | None, now: float | None) -> float | None:

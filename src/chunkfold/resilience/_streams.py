@@ -273,6 +273,8 @@ class ResilientStream(_Resilient):
             elif step is not None:
                 self._clock.sleep(step.seconds)  # type: ignore[union-attr]
                 course.tell(None)
+            if course.over:  # it may have been closed while the source was opened
+                self._close_source()
         except BaseException:
             self.close()
             raise
@@ -420,6 +422,8 @@ class AsyncResilientStream(_Resilient):
             elif step is not None:
                 await self._clock.asleep(step.seconds)  # type: ignore[union-attr]
                 course.tell(None)
+            if course.over:  # another task may have closed it while this one waited
+                await self._close_source()
         except BaseException:
             course.cancel()
             await self._close_source()
@@ -484,8 +488,13 @@ class AsyncResilientStream(_Resilient):
         if opened is not None:
             pieces = opened.pieces
             for close in (lambda: self._unwind(pieces), *self._closings(getattr(pieces, "aclose", None))):
-                with contextlib.suppress(Exception):
+                try:
                     await self._clock.closing(close)
+                except RuntimeError:
+                    # A generator that another task reads from: that one closes it.
+                    self._opened = opened
+                except Exception:  # noqa: BLE001 - the response is complete
+                    pass
 
     async def _unwind(self, pieces: Any) -> None:
         """
