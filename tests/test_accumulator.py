@@ -474,3 +474,21 @@ def test_pieces_are_joined_in_order_however_many_there_are(count):
     assert response.text == "".join(pieces)
     assert (response.parts[1].transcript or "") == "".join(pieces)
     assert (response.parts[2].data or b"") == "".join(pieces).encode()
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [PartStart(0, 0, "unknown", name="x"), PartReplace(0, 0, UnknownPart("y", {"a": 1}))],
+        [PartStart(0, 0, "unknown", name="x", extra={"a": 1})],
+        [PartStart(0, 0, "text"), PartReplace(0, 0, TextPart("t", extra={"a": {"b": 1}}))],
+        [PartStart(0, 0, "text"), PartUpdate(0, 0, extra={"a": {"b": 1}})],
+        [Extra(("a",), {"b": 1}), Extra(("a", "c"), 2), Extra(("l",), [{"b": 1}]), Extra(("l", 0, "c"), 2)],
+    ],
+)
+def test_events_stay_as_they_are_whatever_comes_behind_them(events):
+    written = [event.to_json() for event in events]
+    accumulator = observed(*events)
+    accumulator.observe(PartUpdate(0, 0, extra={"late": 1, "a": {"late": 2}}))
+    accumulator.finalize()
+    assert [event.to_json() for event in events] == written

@@ -190,7 +190,7 @@ class PartBuilder:
             elif name == "extra":
                 self.extra.update(value)
             elif name == "payload":
-                self.extra = value if isinstance(value, dict) else {"value": value}
+                self.extra = dict(value) if isinstance(value, dict) else {"value": value}
             elif name == "annotations" and value:
                 self.annotations, self.seen = [], set()
                 self.annotate(value)
