@@ -492,3 +492,45 @@ def test_events_stay_as_they_are_whatever_comes_behind_them(events):
     accumulator.observe(PartUpdate(0, 0, extra={"late": 1, "a": {"late": 2}}))
     accumulator.finalize()
     assert [event.to_json() for event in events] == written
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown", "grown"),
+    [
+        ({"a": 1}, {"a": 1}, {"a": 1, "late": 2}),
+        ([1], [1], {"value": [1], "late": 2}),
+        ("text", "text", {"value": "text", "late": 2}),
+        (None, None, {"value": None, "late": 2}),
+    ],
+)
+@pytest.mark.parametrize("is_event", [True, False])
+def test_what_is_not_known_is_carried_as_it_is_and_takes_more(payload, shown, grown, is_event):
+    unknown = [UnknownEvent("n", payload)]
+    if not is_event:
+        unknown = [PartStart(0, 1, "unknown", extra={"before": 0}), PartReplace(0, 1, UnknownPart("n", payload))]
+    accumulator = observed(PartStart(0, 0, "tool_call", name="f"))
+    accumulator.snapshot()
+    for event in unknown:
+        accumulator.observe(event)
+    assert accumulator.snapshot().parts[1] == UnknownPart("n", shown)
+    accumulator.observe(PartUpdate(0, 1, extra={"late": 2}))
+    assert accumulator.snapshot().parts[1] == accumulator.finalize().parts[1] == UnknownPart("n", grown)
+
+
+def test_what_is_not_known_takes_more_before_it_was_ever_shown():
+    accumulator = observed(PartStart(0, 0, "tool_call", name="f"))
+    accumulator.snapshot()
+    accumulator.observe(UnknownEvent("n", {"a": 1}))
+    accumulator.observe(PartUpdate(0, 1, extra={"late": 2}))
+    call, unknown = accumulator.snapshot().parts
+    assert (call.name, unknown) == ("f", UnknownPart("n", {"a": 1, "late": 2}))
+
+
+def test_a_snapshot_amid_an_error_that_is_taken_back_changes_nothing():
+    events = [ErrorEvent(StreamError("t", "m")), MessageReset(1, "attempt"), CLEAN]
+    accumulator = StreamAccumulator()
+    for event in events:
+        accumulator.observe(event)
+        accumulator.snapshot()
+    assert accumulator.finalize() == folded(*events)
+    assert accumulator.finalize().choices == ()

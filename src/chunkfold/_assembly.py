@@ -8,7 +8,7 @@ rules stand in `_judgement`; any other is as the stream has it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from chunkfold import _json
 from chunkfold._extras import copied
@@ -273,7 +273,10 @@ def part_of(part: PartBuilder, depth: int | None, *, over: bool = False, cut: bo
     elif kind == "server_tool_result":
         built = ToolResult(extra=dict(part.extra), **fields)
     elif kind == "unknown":
-        built = UnknownPart(fields.get("name", ""), dict(part.extra))
+        payload: Any = dict(part.extra)
+        if "payload" in fields:  # which is no object
+            payload = {"value": fields["payload"], **payload} if payload else fields["payload"]
+        built = UnknownPart(fields.get("name", ""), payload)
     else:
         built = _media_of(part)
     part.built = built

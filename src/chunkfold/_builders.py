@@ -190,7 +190,10 @@ class PartBuilder:
             elif name == "extra":
                 self.extra.update(value)
             elif name == "payload":
-                self.extra = dict(value) if isinstance(value, dict) else {"value": value}
+                self.extra = dict(value) if isinstance(value, dict) else {}
+                self.fields.pop("payload", None)
+                if not isinstance(value, dict):
+                    self.fields["payload"] = value
             elif name == "annotations" and value:
                 self.annotations, self.seen = [], set()
                 self.annotate(value)
@@ -407,9 +410,10 @@ class ResponseBuilder:
 
     def in_order(self) -> list[tuple[int, ChoiceBuilder]]:
         """The choices by their indices; where the provider failed there is one, so that the reason has a place."""
-        if self.provider_error:
-            self.choice(0)
-        return sorted(self.choices.items())
+        choices = self.choices
+        if self.provider_error and 0 not in choices:
+            choices = {**choices, 0: ChoiceBuilder()}  # not kept: the error may be taken back
+        return sorted(choices.items())
 
     def close(self, part: PartBuilder) -> None:
         """The part has ended."""

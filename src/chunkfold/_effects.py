@@ -202,8 +202,8 @@ def _part_stop(builder: ResponseBuilder, event: PartStop) -> None:
 def _unknown(builder: ResponseBuilder, event: UnknownEvent) -> None:
     choice = builder.choice(0)
     part = choice.part("unknown")
+    part.replace(UnknownPart(event.name, event.payload))
     builder.close(part)
-    part.built = UnknownPart(event.name, event.payload)
     choice.parts.append(part)
 
 

@@ -215,11 +215,7 @@ class _Nodes:
         if isinstance(value, PartBuilder):
             value.text()  # joins pieces
         left_out = _LEFT_OUT.get(type(value), ())
-        fields = {name: getattr(value, name) for name in _field_names(value) if name not in left_out}
-        if isinstance(value, PartBuilder):
-            # The payload of an unknown event is nowhere else.
-            fields["built"] = value.built if value.kind == "unknown" else None
-        return fields
+        return {name: getattr(value, name) for name in _field_names(value) if name not in left_out}
 
     def _class(self, cls: type, fields: tuple[str, ...]) -> int:
         number = self._class_numbers.get((cls, fields))
@@ -356,7 +352,7 @@ def _set_fields(target: Any, names: list[str], usual: list[type | None], values:
 def _complete(decoder: DirectDecoder, accumulator: Gatherer, parts: list[PartBuilder]) -> None:
     """Have again what was left out, and look once more at what decides how the stream is read."""
     for part in parts:
-        part.reader, part.dirty = None, []
+        part.reader, part.built, part.dirty = None, None, []
     for target, fresh in ((decoder, DirectDecoder()), (accumulator, Gatherer())):
         for name in _LEFT_OUT[type(target)]:
             setattr(target, name, getattr(fresh, name))
@@ -405,8 +401,6 @@ def _shape(cls: type) -> dict[str, type | None]:
     if shape is None:
         new = _new(cls)
         names = set(_field_names(new)) - _LEFT_OUT.get(cls, frozenset())
-        if cls is PartBuilder:
-            names.add("built")
         values = {name: getattr(new, name, None) for name in names}
         # What a dialect remembers of a payload may be of any simple type.
         anything = (type(None), int, str, bool, float) if issubclass(cls, Dialect) else (type(None),)
