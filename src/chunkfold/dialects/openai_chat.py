@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning, _chat_tokens
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
@@ -39,7 +39,7 @@ _MESSAGE = frozenset(
         "content_list", "reasoning_steps",
     }
 )  # fmt: skip
-_KNOWN = _CHOICE | _MESSAGE | {"error"}
+_KNOWN = _CHOICE | _MESSAGE | _chat_tokens.LISTS | {"error"}
 _NONE: frozenset[str] = frozenset()
 # All that a choice of Gemini's endpoint has where a filter took the message.
 _BARE = frozenset({"index", "finish_reason", "logprobs"})
@@ -277,7 +277,7 @@ class OpenAIChat(Dialect):
             w.unknown("delta", delta)
             w.unknown("message", message)
         if choice.get("logprobs") is not None:
-            self._logprobs(index, choice["logprobs"])
+            _chat_tokens.logprobs(w, index, choice["logprobs"])
         if choice.get("finish_reason"):
             w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason")
         if None in choice.values() or self.is_whole:
@@ -286,7 +286,8 @@ class OpenAIChat(Dialect):
             w.usage(choice["usage"])  # Moonshot puts it here
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))
-        w.extras(choice, _CHOICE, "choices", index)
+        is_plain = self.is_whole or _chat_tokens.LISTS.isdisjoint(choice)
+        w.extras(choice if is_plain else _chat_tokens.without_lists(w, index, choice), _CHOICE, "choices", index)
 
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
@@ -452,30 +453,8 @@ class OpenAIChat(Dialect):
         self.w.annotations(index, None, value if isinstance(value, list) else [value])
         self.w.extra(("choices", index, "message", "citations"), value)
 
-    def _logprobs(self, index: int, value: Any) -> None:
-        """`{content: [...], refusal: [...]}`; Together sends one number, old servers an object of lists."""
-        w, path = self.w, ("choices", index, "logprobs")
-        if isinstance(value, dict) and ("content" in value or "refusal" in value):
-            content = value.get("content")
-            w.logprobs(index, content if isinstance(content, list) else [])
-            refused = value.get("refusal")
-            for item in refused if isinstance(refused, list) else ():
-                w.extra((*path, "refusal", "-"), item)
-            w.blanks(value, (), *path)
-            w.extras(value, _LOGPROBS, *path)
-        elif isinstance(value, list):
-            w.logprobs(index, value)
-            w.extra(path, [])
-        elif not isinstance(value, dict) or any(value.values()):
-            w.logprobs(index, [value])
-            w.extra(path, "")
-        else:
-            w.extra(path, value)
-
 
 _AUDIO = ("id", "data", "transcript")
-_LOGPROBS = frozenset({"content", "refusal"})
-
 
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
 _SIGNED: tuple[tuple[str, Kind], ...] = (("thought_signature", "text"), ("signature", "reasoning"))

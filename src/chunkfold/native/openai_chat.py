@@ -110,6 +110,8 @@ RULES: Mapping[str, Rule] = {
     "choices[].finish_reason": LAST,
     "choices[].logprobs.content[]": EXTEND,
     "choices[].logprobs.refusal[]": EXTEND,
+    "choices[].reasoning_logprobs.content[]": EXTEND,
+    "choices[].token_ids[]": EXTEND,
     "choices[].usage": Rule("last", "usage"),
     "choices[].delta.content_blocks[].index": TRANSPORT,
     **{f"choices[].delta.content_blocks[].delta.{field}": Rule("append", f"{_MESSAGE}.content_blocks[].{field}")
