@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning, _chat_tokens
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_flat, _chat_reasoning, _chat_tokens
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
@@ -159,6 +159,11 @@ class OpenAIChat(Dialect):
         choices = payload.get("choices")
         if isinstance(choices, dict):
             choices = [choices]
+        elif choices is None and _chat_flat.is_flat(payload):
+            w.extra(("$form",), _chat_flat.FORM)
+            self.end_seen = self.end_seen or payload.get("is_end") is True
+            payload = _chat_flat.unflattened(payload)
+            choices = payload["choices"]
         groq = payload.get("x_groq")
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._chat_flat import FORM
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
@@ -158,7 +159,17 @@ def body(response: Response) -> dict[str, Any]:
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
         add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])
+    if extra.get("$form") == FORM and choices:
+        _flatten(out, choices[0])
     return out
+
+
+def _flatten(out: dict[str, Any], choice: dict[str, Any]) -> None:
+    """ERNIE has its answer at the top."""
+    message = choice.get("message", {})
+    del out["choices"]
+    out["result"] = message.get("content") or ""
+    fill(out, function_call=message.get("function_call"), finish_reason=choice.get("finish_reason"))
 
 
 def _is_content(part: Part) -> bool:
