@@ -40,7 +40,7 @@ _MESSAGE = frozenset(
     }
 )  # fmt: skip
 _KNOWN = _CHOICE | _MESSAGE | _chat_tokens.LISTS | {"error"}
-_NONE: frozenset[str] = frozenset()
+_LISTED = _MESSAGE | _chat_calls.LISTED
 # All that a choice of Gemini's endpoint has where a filter took the message.
 _BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
@@ -261,7 +261,7 @@ class OpenAIChat(Dialect):
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
-            if isinstance(message, dict) and message.get("reasoning_steps"):
+            if not is_alone and isinstance(message, dict) and message.get("reasoning_steps"):
                 _chat_reasoning.steps(self, index, message["reasoning_steps"], message, frame)
             self._message(index, delta, frame)
             if isinstance(message, dict):
@@ -291,8 +291,9 @@ class OpenAIChat(Dialect):
             w.usage(choice["usage"])  # Moonshot puts it here
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))
-        is_plain = self.is_whole or _chat_tokens.LISTS.isdisjoint(choice)
-        w.extras(choice if is_plain else _chat_tokens.without_lists(w, index, choice), _CHOICE, "choices", index)
+        if not choice.keys() <= _CHOICE:
+            has_lists = not (self.is_whole or _chat_tokens.LISTS.isdisjoint(choice))
+            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _CHOICE, "choices", index)
 
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
@@ -311,11 +312,11 @@ class OpenAIChat(Dialect):
         said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
             _FIELDS[key](self, index, delta[key], delta, frame)
-        again = _chat_calls.LISTED if "content_list" in delta else _NONE
+        is_listed = "content_list" in delta
         if not all(delta.values()):
-            w.blanks(delta, again, "choices", index, "message")
+            w.blanks(delta, _chat_calls.LISTED if is_listed else (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
-            w.extras(delta, _MESSAGE | again, "choices", index, "message")
+            w.extras(delta, _LISTED if is_listed else _MESSAGE, "choices", index, "message")
 
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
