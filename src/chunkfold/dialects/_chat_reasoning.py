@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word
@@ -187,10 +188,11 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, na
 
 def steps(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
     """What Perplexity thinks and does while it searches: in pieces, and all of it once more in what is told whole."""
-    w, told = chat.w, chat.steps.setdefault(index, [])
+    w, told = chat.w, chat.steps.setdefault(index, set())
     for _place, step in w.objects("reasoning_steps", value):
-        if step not in told:
-            told.append(step)
+        said = _json.identity(step)
+        if said not in told:
+            told.add(said)
             rest = {key: item for key, item in step.items() if key != "thought" or not item}
             slot = w.start(index, "reasoning", extra={**rest, "summary": True, "$field": "reasoning_steps"})
             w.delta(slot, step.get("thought"))

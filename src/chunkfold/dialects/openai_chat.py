@@ -109,8 +109,8 @@ class OpenAIChat(Dialect):
         self.content_told: dict[str, Any] | None = None
         # The signatures that details of the reasoning, blocks and items of it have.
         self.signed: dict[Slot | None, Any] = {}
-        # Perplexity's steps, by the choice.
-        self.steps: dict[int, list[dict[str, Any]]] = {}
+        # What Perplexity's steps said, by the choice.
+        self.steps: dict[int, set[str]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
         self.items: dict[tuple[Any, ...], Slot] = {}
         self.told: set[Slot] = set()
