@@ -56,6 +56,20 @@ def test_a_signature_that_comes_again_is_the_same():
     assert signatures(response) == [("Hm", "S1")]
 
 
+def test_a_block_with_nothing_but_a_signature_is_that_of_the_text_before_it():
+    response = folded({"reasoning_content": "Hm"}, {"thinking_blocks": [block(signature="S1")]}, {"content": "So."})
+    assert signatures(response) == [("Hm", "S1")]
+    message = {"role": "assistant", "content": "So.", "reasoning_content": "Hm"}
+    assert response.message.to_request("openai-chat") == {**message, "thinking_blocks": [block("Hm", signature="S1")]}
+
+
+def test_a_signature_of_an_item_may_be_that_of_text_that_is_none():
+    for items in ([block([], signature="S1")], [block([THOUGHT], signature="S1")]):
+        response = folded({"reasoning": "Hm"}, {"content": items}, {"content": "So."})
+        assert [signature for _, signature in signatures(response)] == ["S1"]
+        assert response.to_native()["choices"][0]["message"]["content"] == "So."
+
+
 THOUGHT = {"type": "text", "text": "Hm"}
 TEXT = {"type": "text", "text": "So."}
 

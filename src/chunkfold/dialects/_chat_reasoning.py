@@ -211,7 +211,13 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
         start = {**rest, "$field": names}
         chat.item(index, "reasoning", block.get("thinking"), start)
         if block.get("signature"):
-            w.stop(_sign(chat, index, block["signature"], start))
+            slot = _sign(chat, index, block["signature"], start)
+            said = slot.beside.get("$field", [FIELDS[0]])
+            if slot.goes_on and isinstance(said, list) and "thinking_blocks" not in said:
+                # The text came without its blocks.
+                slot.beside["$field"] = [*said, "thinking_blocks"]
+                w.update(slot, extra={"$field": slot.beside["$field"]})
+            w.stop(slot)
 
 
 def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
@@ -299,8 +305,10 @@ def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *
     slot = to or w.current(index, "reasoning")
     if slot is None or chat.signed.get(slot, signature) != signature:
         slot = w.start(index, "reasoning", extra=start)
+        slot.beside = dict(start)
     chat.signed[slot] = signature
-    w.update(slot, signature=signature, extra={"$form": "signed"} if start.get("$form") == "signed" else None)
+    is_beside = start.get("$form") == "signed" and (chat.is_whole or slot.beside.get("$form") == "item")
+    w.update(slot, signature=signature, extra={"$form": "signed"} if is_beside else None)
     return slot
 
 

@@ -300,7 +300,8 @@ def _thinking(part: ReasoningPart) -> dict[str, Any]:
     """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text. Anthropic's may be withheld."""
     if part.redacted:
         return _block(part)
-    name: str = part.extra.get("$field") or "thinking"
+    field = part.extra.get("$field")
+    name = field if isinstance(field, str) else "thinking"
     held, is_signed = part.extra.get(name), part.extra.get("$form") == "signed"
     out = {"type": "thinking", **fields(part.extra, (*_BESIDE, *([name] if held else [])))}
     if isinstance(held, list):
