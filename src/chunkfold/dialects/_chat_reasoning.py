@@ -33,7 +33,7 @@ _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
-    Seen as an object too; its text is in it.
+    Seen as an object too; its text is in it, or its signature (Envoy AI Gateway).
     """
     if chat.reasoning_done is delta or _details_have_text(delta.get("reasoning_details")):
         return
@@ -50,7 +50,8 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     elif isinstance(value, list):
         texts = [item.get("text") if isinstance(item, dict) else item for item in value]
         value = "".join([text for text in texts if isinstance(text, str)])
-    for name in [] if isinstance(value, str) else _said(delta)[:1]:
+    signature = extra.get("signature")
+    for name in [] if isinstance(value, str) or signature else _said(delta)[:1]:
         chat.w.extra(("choices", index, "message", name), delta[name])
     if not _OTHERS.isdisjoint(delta):
         extra["$field"] = _said(delta)
@@ -58,6 +59,10 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     if slot is not None and slot.extra is not None:
         chat.w.stop(slot)  # a detail, which has its own text or none
     chat.w.append(index, "reasoning", value, extra=extra)
+    if signature:
+        slot = _sign(chat, index, signature, extra)
+        chat.w.update(slot, extra={"signature": signature, "$form": extra["$form"]})
+        chat.w.stop(slot)
 
 
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
