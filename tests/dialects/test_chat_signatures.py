@@ -80,6 +80,13 @@ def test_reasoning_that_is_an_object_may_have_its_signature_in_it(said, made):
     assert response.message.to_request("openai-chat")["reasoning_content"] == made
 
 
+def test_reasoning_that_is_an_object_keeps_the_name_of_its_text():
+    """Claude Code Router."""
+    response = folded({"thinking": {"content": "Hm."}}, {"thinking": {"signature": "S1"}}, {"content": "So."})
+    assert signatures(response) == [("Hm.", "S1")]
+    assert response.to_native()["choices"][0]["message"]["thinking"] == {"content": "Hm.", "signature": "S1"}
+
+
 def test_a_signature_of_an_item_may_be_that_of_text_that_is_none():
     for items in ([block([], signature="S1")], [block([THOUGHT], signature="S1")]):
         response = folded({"reasoning": "Hm"}, {"content": items}, {"content": "So."})

@@ -33,7 +33,7 @@ _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
-    Seen as an object too; its text is in it, or its signature (Envoy AI Gateway).
+    Seen as an object too; its text is in it, or its signature (Envoy AI Gateway, Claude Code Router).
     """
     if chat.reasoning_done is delta or _details_have_text(delta.get("reasoning_details")):
         return
@@ -61,7 +61,7 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     chat.w.append(index, "reasoning", value, extra=extra)
     if signature:
         slot = _sign(chat, index, signature, extra)
-        chat.w.update(slot, extra={"signature": signature, "$form": extra["$form"]})
+        chat.w.update(slot, extra={"signature": signature, "$form": slot.beside.get("$form", extra["$form"])})
         chat.w.stop(slot)
 
 
