@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
 
 __all__ = [
-    "FIELDS", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated", "signature",
-    "steps", "thinking_blocks", "thinking_item",
+    "FIELDS", "answer_in", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated",
+    "signature", "steps", "thinking_blocks", "thinking_item",
 ]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
 _OTHERS = frozenset(FIELDS[1:])
+# The tags around thoughts in a content, at Google's two endpoints.
+_TAGS = ("thought", "think")
 _THINKING = ("thinking", "summary", "text", "reasoning")
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
@@ -223,6 +225,51 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
                 slot.beside["$field"] = [*said, "thinking_blocks"]
                 w.update(slot, extra={"$field": slot.beside["$field"]})
             w.stop(slot)
+
+
+def answer_in(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any]) -> str:
+    """
+    What of a content is the answer. Gemini's compatible endpoint flags its thoughts, which stand in the content between
+    tags: the one that opens them begins the first piece, the one that closes them the first piece without a flag.
+    """
+    w, tag = chat.w, chat.thoughts.get(index)
+    is_thought = _is_flagged(delta.get("extra_content"))
+    if is_thought and tag is not None:
+        w.append(index, "reasoning", content, extra={"$form": "tag", "$field": tag})
+        return ""
+    if is_thought:
+        tag = next((tag for tag in _TAGS if content.startswith(f"<{tag}>")), "")
+        return content if chat.is_whole and not tag else _thought(chat, index, content, tag)
+    if tag is None:
+        return content
+    w.singular = True  # the tag is no text
+    del chat.thoughts[index]
+    answer = content.removeprefix(f"</{tag}>" if tag else "")
+    slot = w.current(index, "reasoning")
+    if answer != content and slot is not None:
+        w.update(slot, extra={"$form": "tagged"})
+    return answer
+
+
+def _thought(chat: OpenAIChat, index: int, content: str, tag: str) -> str:
+    """The beginning of a thought, or all of it with the answer behind it, which is returned."""
+    w, closing, answer = chat.w, "", ""
+    w.singular = True  # the tag is no text
+    if tag:
+        content, closing, answer = content[len(tag) + 2 :].partition(f"</{tag}>")
+    start = {"$form": "tagged" if closing else "tag", "$field": tag}
+    slot = w.start(index, "reasoning", extra=start)
+    slot.goes_on, slot.beside = True, start
+    w.delta(slot, content)
+    if not closing:
+        chat.thoughts[index] = tag
+    return answer
+
+
+def _is_flagged(extra: Any) -> bool:
+    """True if what stands beside a content says that it is a thought."""
+    holders = extra.values() if isinstance(extra, dict) else ()
+    return any(isinstance(holder, dict) and holder.get("thought") is True for holder in holders)
 
 
 def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:

@@ -109,6 +109,8 @@ class OpenAIChat(Dialect):
         self.content_told: dict[str, Any] | None = None
         # The signatures that details of the reasoning, blocks and items of it have.
         self.signed: dict[Slot | None, Any] = {}
+        # The tag around a thought of Gemini's that is not over, by the choice.
+        self.thoughts: dict[int, str] = {}
         # What Perplexity's steps said, by the choice.
         self.steps: dict[int, set[str]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
@@ -347,6 +349,8 @@ class OpenAIChat(Dialect):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
             value = text_within(value, frame.data)
         if isinstance(value, str):
+            if self.thoughts or "extra_content" in delta:
+                value = _chat_reasoning.answer_in(self, index, value, delta)
             if self.content_told is not delta:
                 self.w.append(index, "text", value)
             return

@@ -137,7 +137,7 @@ _BACK = ("reasoning_opaque", "reasoning_signature")
 _BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "content_list", "function_call", "refusal", "audio"})
-_ITEMS = ("item", "inner", "string", "signed")
+_ITEMS = ("item", "inner", "string", "signed", "tag", "tagged")
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -271,8 +271,9 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def _content(parts: list[Part]) -> Any:
     """One text, or a list where the provider has one."""
-    if all(isinstance(part, TextPart) and part.extra.get("$form") is None and not part.annotations for part in parts):
-        return "".join([part.text for part in parts if isinstance(part, TextPart)])
+    texts = [_plain(part) for part in parts]
+    if None not in texts:
+        return "".join(texts)  # type: ignore[arg-type]
     items: list[Any] = []
     for part in parts:
         form = item_of(part).get("$form")
@@ -287,6 +288,16 @@ def _content(parts: list[Part]) -> Any:
         else:
             items.append(_thinking(part) if isinstance(part, ReasoningPart) else _image(part))  # type: ignore[arg-type]
     return items
+
+
+def _plain(part: Part) -> str | None:
+    """The text of a part that stands in the content as such, a thought between its tags; else `None`."""
+    if isinstance(part, TextPart) and part.extra.get("$form") is None and not part.annotations:
+        return part.text
+    form, tag = item_of(part).get("$form"), item_of(part).get("$field")
+    if not isinstance(part, ReasoningPart) or form not in ("tag", "tagged"):
+        return None
+    return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}" if tag else part.text
 
 
 def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
