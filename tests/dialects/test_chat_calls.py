@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chunkfold import Response
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -350,3 +351,16 @@ def test_a_search_that_was_told_like_a_function_has_been_run_by_the_server(frame
     native = {key: value for key, value in FOUND.items() if key != "index"}
     assert response.to_native()["choices"][0]["message"]["tool_calls"] == [native]
     assert response.message.to_request("openai-chat") == {"role": "assistant", "content": "It is."}
+
+
+@pytest.mark.parametrize("arguments", [{"city": "Omsk"}, {}, '{"city":"Omsk"}', ""])
+def test_the_one_call_of_before_has_its_arguments_in_the_form_in_which_they_came(arguments):
+    """GigaChat has an object there, and says that each chunk is a whole completion."""
+    message = {"role": "assistant", "content": "", "function_call": {"name": "look", "arguments": arguments}}
+    choice = {"index": 0, "finish_reason": "function_call"}
+    body = {"object": "chat.completion", "model": "GigaChat", "choices": [{**choice, "message": message}]}
+    assert Response.from_native(body).to_native() == body
+    frames = [sse({**body, "choices": [{**choice, "delta": message}]})]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.to_native() == body
+    assert response.tool_calls[0].arguments == ({"city": "Omsk"} if "Omsk" in str(arguments) else {})

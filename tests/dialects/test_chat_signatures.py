@@ -56,6 +56,44 @@ def test_a_signature_that_comes_again_is_the_same():
     assert signatures(response) == [("Hm", "S1")]
 
 
+def test_a_block_with_nothing_but_a_signature_is_that_of_the_text_before_it():
+    response = folded({"reasoning_content": "Hm"}, {"thinking_blocks": [block(signature="S1")]}, {"content": "So."})
+    assert signatures(response) == [("Hm", "S1")]
+    message = {"role": "assistant", "content": "So.", "reasoning_content": "Hm"}
+    assert response.message.to_request("openai-chat") == {**message, "thinking_blocks": [block("Hm", signature="S1")]}
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ([{"text": "Hm"}, {"text": "."}, {"signature": "S1"}], {"text": "Hm.", "signature": "S1"}),
+        ([{"text": "Hm.", "signature": "S1"}], {"text": "Hm.", "signature": "S1"}),
+        (["Hm.", {"signature": "S1"}], {"text": "Hm.", "signature": "S1"}),
+        ([{"signature": "S1"}], {"text": "", "signature": "S1"}),
+    ],
+)
+def test_reasoning_that_is_an_object_may_have_its_signature_in_it(said, made):
+    """Envoy AI Gateway had it so, before it took the blocks of LiteLLM."""
+    response = folded(*({"reasoning_content": piece} for piece in said), {"content": "So."})
+    assert signatures(response) == [(made["text"], "S1")]
+    assert response.to_native()["choices"][0]["message"]["reasoning_content"] == made
+    assert response.message.to_request("openai-chat")["reasoning_content"] == made
+
+
+def test_reasoning_that_is_an_object_keeps_the_name_of_its_text():
+    """Claude Code Router."""
+    response = folded({"thinking": {"content": "Hm."}}, {"thinking": {"signature": "S1"}}, {"content": "So."})
+    assert signatures(response) == [("Hm.", "S1")]
+    assert response.to_native()["choices"][0]["message"]["thinking"] == {"content": "Hm.", "signature": "S1"}
+
+
+def test_a_signature_of_an_item_may_be_that_of_text_that_is_none():
+    for items in ([block([], signature="S1")], [block([THOUGHT], signature="S1")]):
+        response = folded({"reasoning": "Hm"}, {"content": items}, {"content": "So."})
+        assert [signature for _, signature in signatures(response)] == ["S1"]
+        assert response.to_native()["choices"][0]["message"]["content"] == "So."
+
+
 THOUGHT = {"type": "text", "text": "Hm"}
 TEXT = {"type": "text", "text": "So."}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 import chunkfold
-from tests.laws import assert_laws
+from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
 PIECES = [0, " costs $", 0.005, " [", 1, 2, "], not $", 1e-7, " or ", True, 7, 7, "."]
@@ -78,3 +78,22 @@ def test_a_message_that_is_a_text_is_the_answer():
     assert (chunkfold.fold([body]).text, chunkfold.fold([*frames({"delta": {"content": "Hel"}}), sse(body)]).text) == (
         "Hello",
     ) * 2
+
+
+def test_lists_of_tokens_are_those_of_all_pieces():
+    """vLLM and Fireworks tell the numbers of the tokens if asked to, Cerebras the probabilities of its reasoning."""
+    said = [("It", [7, 7]), (" is.", [7]), ("", [])]
+    frames = [
+        sse({"object": "chat.completion.chunk", "prompt_token_ids": [1, 2] if text == "It" else None, "choices": [{
+            "index": 0, "delta": {"content": text}, "finish_reason": None if text else "stop", "token_ids": ids,
+            "reasoning_logprobs": {"content": [{"token": str(token)} for token in ids], "refusal": None},
+        }]})
+        for text, ids in said
+    ]  # fmt: skip
+    response = assert_laws(b"".join(frames), frames)
+    assert_templates_change_nothing(frames)
+    body = response.to_native()
+    assert body["prompt_token_ids"] == [1, 2]
+    assert body["choices"][0]["token_ids"] == [7, 7, 7]
+    assert body["choices"][0]["reasoning_logprobs"] == {"content": [{"token": "7"}] * 3, "refusal": None}
+    assert chunkfold.Response.from_native(body).to_native() == body

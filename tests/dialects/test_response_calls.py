@@ -327,3 +327,51 @@ def test_empty_arguments_at_the_start_are_those_of_the_call_once_it_is_over(end,
     frames = [added(call(1, "look", "{}", status="in_progress"), output_index=0), end]
     response = assert_laws(b"".join(frames), frames)
     assert [made.status for made in response.tool_calls] == [status]
+
+
+def hosted(kind, **fields):
+    return {"id": "x_1", "type": kind, "status": "completed", **fields}
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "arguments"),
+    [
+        (hosted("x_search_call", action={"type": "search", "query": "q"}), "x_search", '{"type":"search","query":"q"}'),
+        (hosted("x_search_call", name="x_keyword_search", arguments='{"query":"q"}'), "x_keyword_search", '{"query":"q"}'),
+        (hosted("web_extractor_call", urls=["u"], goal="g", output="o"), "web_extractor", '{"urls":["u"]}'),
+        (hosted("image_search_call", name="image_search", arguments='{"img_idx": 0}', output="[]"), "image_search", '{"img_idx": 0}'),
+        (hosted("web_search_image_call", name="w", arguments='{"queries": []}', output="[]"), "w", '{"queries": []}'),
+    ],
+)  # fmt: skip
+def test_tools_that_other_providers_run_are_calls_of_the_server(item, name, arguments):
+    """xAI tells how far they are by events of their own, as OpenAI does of its tools."""
+    kind = item["type"]
+    frames = [
+        added({"id": "x_1", "type": kind, "status": "in_progress"}, output_index=0),
+        event(f"{kind}.in_progress", item_id="x_1", output_index=0),
+        event(f"{kind}.searching", item_id="x_1", output_index=0),
+        done(item, output_index=0),
+        completed(item),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    (made,) = response.parts
+    assert (made.kind, made.id, made.name, made.raw_arguments) == ("server_tool_call", "x_1", name, arguments)
+    assert response.finish_reason == "stop"
+    assert response.to_native()["output"] == [item]
+    assert chunkfold.Response.from_native(response.to_native()).to_native() == response.to_native()
+    assert response.message.to_request("openai-responses") == [item]
+
+
+def test_how_far_an_unknown_item_is_says_nothing_but_what_else_it_says_is_carried():
+    item = {"id": "n_1", "type": "new_call", "status": "completed"}
+    frames = [
+        added({**item, "status": "in_progress"}, output_index=0),
+        event("new_call.in_progress", item_id="n_1", output_index=0),
+        event("new_call.working", item_id="n_1", output_index=0, feature="f"),
+        event("other_call.in_progress", item_id="n_1", output_index=0),
+        done(item, output_index=0),
+        completed(item),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    names = ["new_call", "response.new_call.working", "response.other_call.in_progress"]
+    assert [part.name for part in response.parts] == names

@@ -169,13 +169,16 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
         chat.w.extra(("choices", index, "message", "function_call"), value)
     else:
         rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
+        extra: dict[str, Any] = {"function": rest} if rest else {}
+        if isinstance(value.get("arguments"), dict):
+            extra["$form"] = "object"  # GigaChat
         chat.w.call(
             index,
             number="function_call",
             name=value.get("name"),
             arguments=text_within(value.get("arguments") or None, frame.data),
             tool_type="function_call",
-            extra={"function": rest} if rest else None,
+            extra=extra or None,
         )
 
 

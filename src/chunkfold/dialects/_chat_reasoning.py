@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from chunkfold.framing import Frame
 
 __all__ = [
-    "FIELDS", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated", "signature",
-    "steps", "thinking_blocks", "thinking_item",
+    "FIELDS", "answer_in", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated",
+    "signature", "steps", "thinking_blocks", "thinking_item",
 ]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
 FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary")
 _OTHERS = frozenset(FIELDS[1:])
+# The tags around thoughts in a content, at Google's two endpoints.
+_TAGS = ("thought", "think")
 _THINKING = ("thinking", "summary", "text", "reasoning")
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
@@ -32,7 +35,7 @@ _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
-    Seen as an object too; its text is in it.
+    Seen as an object too; its text is in it, or its signature (Envoy AI Gateway, Claude Code Router).
     """
     if chat.reasoning_done is delta or _details_have_text(delta.get("reasoning_details")):
         return
@@ -49,7 +52,8 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     elif isinstance(value, list):
         texts = [item.get("text") if isinstance(item, dict) else item for item in value]
         value = "".join([text for text in texts if isinstance(text, str)])
-    for name in [] if isinstance(value, str) else _said(delta)[:1]:
+    signature = extra.get("signature")
+    for name in [] if isinstance(value, str) or signature else _said(delta)[:1]:
         chat.w.extra(("choices", index, "message", name), delta[name])
     if not _OTHERS.isdisjoint(delta):
         extra["$field"] = _said(delta)
@@ -57,6 +61,10 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     if slot is not None and slot.extra is not None:
         chat.w.stop(slot)  # a detail, which has its own text or none
     chat.w.append(index, "reasoning", value, extra=extra)
+    if signature:
+        slot = _sign(chat, index, signature, extra)
+        chat.w.update(slot, extra={"signature": signature, "$form": slot.beside.get("$form", extra["$form"])})
+        chat.w.stop(slot)
 
 
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
@@ -187,10 +195,11 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, na
 
 def steps(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
     """What Perplexity thinks and does while it searches: in pieces, and all of it once more in what is told whole."""
-    w, told = chat.w, chat.steps.setdefault(index, [])
+    w, told = chat.w, chat.steps.setdefault(index, set())
     for _place, step in w.objects("reasoning_steps", value):
-        if step not in told:
-            told.append(step)
+        said = _json.identity(step)
+        if said not in told:
+            told.add(said)
             rest = {key: item for key, item in step.items() if key != "thought" or not item}
             slot = w.start(index, "reasoning", extra={**rest, "summary": True, "$field": "reasoning_steps"})
             w.delta(slot, step.get("thought"))
@@ -209,7 +218,58 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
         start = {**rest, "$field": names}
         chat.item(index, "reasoning", block.get("thinking"), start)
         if block.get("signature"):
-            w.stop(_sign(chat, index, block["signature"], start))
+            slot = _sign(chat, index, block["signature"], start)
+            said = slot.beside.get("$field", [FIELDS[0]])
+            if slot.goes_on and isinstance(said, list) and "thinking_blocks" not in said:
+                # The text came without its blocks.
+                slot.beside["$field"] = [*said, "thinking_blocks"]
+                w.update(slot, extra={"$field": slot.beside["$field"]})
+            w.stop(slot)
+
+
+def answer_in(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any]) -> str:
+    """
+    What of a content is the answer. Gemini's compatible endpoint flags its thoughts, which stand in the content between
+    tags: the one that opens them begins the first piece, the one that closes them the first piece without a flag.
+    """
+    w, tag = chat.w, chat.thoughts.get(index)
+    is_thought = _is_flagged(delta.get("extra_content"))
+    if is_thought and tag is not None:
+        w.append(index, "reasoning", content, extra={"$form": "tag", "$field": tag})
+        return ""
+    if is_thought:
+        tag = next((tag for tag in _TAGS if content.startswith(f"<{tag}>")), "")
+        return content if chat.is_whole and not tag else _thought(chat, index, content, tag)
+    if tag is None:
+        return content
+    w.singular = True  # the tag is no text
+    del chat.thoughts[index]
+    answer = content.removeprefix(f"</{tag}>" if tag else "")
+    slot = w.current(index, "reasoning")
+    if answer != content and slot is not None:
+        w.update(slot, extra={"$form": "tagged"})
+    return answer
+
+
+def _thought(chat: OpenAIChat, index: int, content: str, tag: str) -> str:
+    """The beginning of a thought, or all of it with the answer behind it, which is returned."""
+    w, closing, answer = chat.w, "", ""
+    w.singular = True  # the tag is no text
+    if tag:
+        content, closing, answer = content[len(tag) + 2 :].partition(f"</{tag}>")
+    start = {"$form": "tagged" if closing else "tag", "$field": tag}
+    slot = w.start(index, "reasoning", extra=start)
+    slot.goes_on, slot.beside = True, start
+    w.delta(slot, content)
+    if not closing:
+        chat.thoughts[index] = tag
+    return answer
+
+
+def _is_flagged(extra: Any) -> bool:
+    """True if what stands beside a content says that it is a thought."""
+    holders = extra.values() if isinstance(extra, dict) else ()
+    return any(isinstance(holder, dict) and holder.get("thought") is True for holder in holders)
 
 
 def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
@@ -297,8 +357,10 @@ def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *
     slot = to or w.current(index, "reasoning")
     if slot is None or chat.signed.get(slot, signature) != signature:
         slot = w.start(index, "reasoning", extra=start)
+        slot.beside = dict(start)
     chat.signed[slot] = signature
-    w.update(slot, signature=signature, extra={"$form": "signed"} if start.get("$form") == "signed" else None)
+    is_beside = start.get("$form") == "signed" and (chat.is_whole or slot.beside.get("$form") == "item")
+    w.update(slot, signature=signature, extra={"$form": "signed"} if is_beside else None)
     return slot
 
 

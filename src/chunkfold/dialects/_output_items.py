@@ -28,10 +28,15 @@ CALLS: dict[str, tuple[str | None, bool, tuple[str, ...]]] = {
     "web_search_call": ("web_search", True, ("action",)), "file_search_call": ("file_search", True, ("queries",)),
     "code_interpreter_call": ("code_interpreter", True, ("code",)), "program": ("program", True, ("code",)),
     "image_generation_call": ("image_generation", True, ()),
+    # xAI's and Qwen's.
+    "x_search_call": ("x_search", True, ("arguments", "action")),
+    "web_extractor_call": ("web_extractor", True, ("urls",)),
+    "web_search_image_call": (None, True, ("arguments",)),
+    "image_search_call": (None, True, ("arguments",)),
 }  # fmt: skip
 AS_TEXT = ("arguments", "input")
 # Calls without a call id: their results, if any, answer the item's id.
-BY_ITEM_ID = ("mcp_", "web_search", "file_search", "code_interpreter", "image_generation")
+BY_ITEM_ID = ("mcp_", "web_", "file_search", "code_interpreter", "image_", "x_search")
 TYPES = {"function_call": "function", "custom_tool_call": "custom"}
 
 # The JSON before an input that streams as plain text; and of one that comes whole, which is written if it never does,

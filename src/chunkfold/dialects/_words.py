@@ -23,7 +23,7 @@ __all__ = [
 # In lower case. Sources are named in the dialects' pages of the manual.
 _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token"), "stop"),
-    **dict.fromkeys(("complete", "completed", "finish", "end"), "stop"),
+    **dict.fromkeys(("complete", "completed", "finish", "end", "normal"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("max_output_tokens", "token_limit", "time_limit", "max_length", "error_limit"), "length"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"), "tool_calls"),

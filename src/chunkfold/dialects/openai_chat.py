@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_reasoning
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_flat, _chat_reasoning, _chat_tokens
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
@@ -39,8 +39,8 @@ _MESSAGE = frozenset(
         "content_list", "reasoning_steps",
     }
 )  # fmt: skip
-_KNOWN = _CHOICE | _MESSAGE | {"error"}
-_NONE: frozenset[str] = frozenset()
+_KNOWN = _CHOICE | _MESSAGE | _chat_tokens.LISTS | {"error"}
+_LISTED = _MESSAGE | _chat_calls.LISTED
 # All that a choice of Gemini's endpoint has where a filter took the message.
 _BARE = frozenset({"index", "finish_reason", "logprobs"})
 _ROLE = frozenset({"role"})
@@ -109,8 +109,10 @@ class OpenAIChat(Dialect):
         self.content_told: dict[str, Any] | None = None
         # The signatures that details of the reasoning, blocks and items of it have.
         self.signed: dict[Slot | None, Any] = {}
-        # Perplexity's steps, by the choice.
-        self.steps: dict[int, list[dict[str, Any]]] = {}
+        # The tag around a thought of Gemini's that is not over, by the choice.
+        self.thoughts: dict[int, str] = {}
+        # What Perplexity's steps said, by the choice.
+        self.steps: dict[int, set[str]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
         self.items: dict[tuple[Any, ...], Slot] = {}
         self.told: set[Slot] = set()
@@ -159,6 +161,11 @@ class OpenAIChat(Dialect):
         choices = payload.get("choices")
         if isinstance(choices, dict):
             choices = [choices]
+        elif choices is None and _chat_flat.is_flat(payload):
+            w.extra(("$form",), _chat_flat.FORM)
+            self.end_seen = self.end_seen or payload.get("is_end") is True
+            payload = _chat_flat.unflattened(payload)
+            choices = payload["choices"]
         groq = payload.get("x_groq")
         groq = groq if isinstance(groq, dict) else {}
         error = error_in(payload) or (read_error(groq["error"], raw=payload) if groq.get("error") else None)
@@ -256,7 +263,7 @@ class OpenAIChat(Dialect):
         delta, message = choice.get("delta"), choice.get("message")
         is_alone = message is None and "text" not in choice
         if isinstance(delta, dict) and not self.is_whole and (is_alone or _says_something(delta)):
-            if isinstance(message, dict) and message.get("reasoning_steps"):
+            if not is_alone and isinstance(message, dict) and message.get("reasoning_steps"):
                 _chat_reasoning.steps(self, index, message["reasoning_steps"], message, frame)
             self._message(index, delta, frame)
             if isinstance(message, dict):
@@ -277,7 +284,7 @@ class OpenAIChat(Dialect):
             w.unknown("delta", delta)
             w.unknown("message", message)
         if choice.get("logprobs") is not None:
-            self._logprobs(index, choice["logprobs"])
+            _chat_tokens.logprobs(w, index, choice["logprobs"])
         if choice.get("finish_reason"):
             w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason")
         if None in choice.values() or self.is_whole:
@@ -286,7 +293,9 @@ class OpenAIChat(Dialect):
             w.usage(choice["usage"])  # Moonshot puts it here
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))
-        w.extras(choice, _CHOICE, "choices", index)
+        if not choice.keys() <= _CHOICE:
+            has_lists = not (self.is_whole or _chat_tokens.LISTS.isdisjoint(choice))
+            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _CHOICE, "choices", index)
 
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
@@ -305,11 +314,11 @@ class OpenAIChat(Dialect):
         said = [key for key, value in delta.items() if (value or value == 0) and key in _FIELDS]
         for key in said if len(said) < 2 else [key for key in _FIELDS if key in said]:
             _FIELDS[key](self, index, delta[key], delta, frame)
-        again = _chat_calls.LISTED if "content_list" in delta else _NONE
+        is_listed = "content_list" in delta
         if not all(delta.values()):
-            w.blanks(delta, again, "choices", index, "message")
+            w.blanks(delta, _chat_calls.LISTED if is_listed else (), "choices", index, "message")
         if not delta.keys() <= _MESSAGE:
-            w.extras(delta, _MESSAGE | again, "choices", index, "message")
+            w.extras(delta, _LISTED if is_listed else _MESSAGE, "choices", index, "message")
 
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
@@ -340,6 +349,8 @@ class OpenAIChat(Dialect):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
             value = text_within(value, frame.data)
         if isinstance(value, str):
+            if self.thoughts or "extra_content" in delta:
+                value = _chat_reasoning.answer_in(self, index, value, delta)
             if self.content_told is not delta:
                 self.w.append(index, "text", value)
             return
@@ -452,30 +463,8 @@ class OpenAIChat(Dialect):
         self.w.annotations(index, None, value if isinstance(value, list) else [value])
         self.w.extra(("choices", index, "message", "citations"), value)
 
-    def _logprobs(self, index: int, value: Any) -> None:
-        """`{content: [...], refusal: [...]}`; Together sends one number, old servers an object of lists."""
-        w, path = self.w, ("choices", index, "logprobs")
-        if isinstance(value, dict) and ("content" in value or "refusal" in value):
-            content = value.get("content")
-            w.logprobs(index, content if isinstance(content, list) else [])
-            refused = value.get("refusal")
-            for item in refused if isinstance(refused, list) else ():
-                w.extra((*path, "refusal", "-"), item)
-            w.blanks(value, (), *path)
-            w.extras(value, _LOGPROBS, *path)
-        elif isinstance(value, list):
-            w.logprobs(index, value)
-            w.extra(path, [])
-        elif not isinstance(value, dict) or any(value.values()):
-            w.logprobs(index, [value])
-            w.extra(path, "")
-        else:
-            w.extra(path, value)
-
 
 _AUDIO = ("id", "data", "transcript")
-_LOGPROBS = frozenset({"content", "refusal"})
-
 
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
 _SIGNED: tuple[tuple[str, Kind], ...] = (("thought_signature", "text"), ("signature", "reasoning"))

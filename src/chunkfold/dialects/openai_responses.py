@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 # Fields of the response that are facts or parts of ours; all others are kept for the native body.
 _RESPONSE = frozenset({"id", "object", "model", "created_at", "output", "usage", "error"})
 _NONE: frozenset[str] = frozenset()
+_PLACE = frozenset({"type", "sequence_number", "output_index", "item_id"})
 _ENDS = frozenset({"completed", "incomplete", "failed", "cancelled", "canceled"})
 # Perplexity waits for the results of the calls.
 _WHOLE = ("completed", "requires_action")
@@ -163,7 +164,11 @@ class OpenAIResponses(Dialect):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
-        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
+        elif (
+            not payload
+            or is_ping(payload.get("type"), payload.get("event"), frame.event)
+            or self._is_progress(kind, payload)
+        ):
             self.w.ping()
         elif isinstance(kind, str) and kind.startswith("response.reasoning."):
             _itemless.thought(self.w, {**payload, "type": kind})
@@ -171,6 +176,13 @@ class OpenAIResponses(Dialect):
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
             self.w.unknown(name if name.startswith("response.") else f"event.{name}", payload)
+
+    def _is_progress(self, kind: Any, payload: dict[str, Any]) -> bool:
+        """True if an event says only how far a tool of another provider is, whose item says it in the end."""
+        family, _, rest = word(kind).partition(".")
+        item, _, verb = rest.partition(".")
+        is_told = family == "response" and verb != "" and self._items.last(item, None) is not None
+        return is_told and payload.keys() <= _PLACE
 
     @staticmethod
     def _error_told(payload: dict[str, Any], frame: Frame) -> StreamError | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.dialects._chat_flat import FORM
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
@@ -110,6 +111,8 @@ RULES: Mapping[str, Rule] = {
     "choices[].finish_reason": LAST,
     "choices[].logprobs.content[]": EXTEND,
     "choices[].logprobs.refusal[]": EXTEND,
+    "choices[].reasoning_logprobs.content[]": EXTEND,
+    "choices[].token_ids[]": EXTEND,
     "choices[].usage": Rule("last", "usage"),
     "choices[].delta.content_blocks[].index": TRANSPORT,
     **{f"choices[].delta.content_blocks[].delta.{field}": Rule("append", f"{_MESSAGE}.content_blocks[].{field}")
@@ -134,7 +137,7 @@ _BACK = ("reasoning_opaque", "reasoning_signature")
 _BESIDE = (*_BACK, "extra_content")
 # What a message may have instead of a text.
 _INSTEAD = frozenset({"tool_calls", "content_list", "function_call", "refusal", "audio"})
-_ITEMS = ("item", "inner", "string", "signed")
+_ITEMS = ("item", "inner", "string", "signed", "tag", "tagged")
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -156,7 +159,17 @@ def body(response: Response) -> dict[str, Any]:
     if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
         add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])
+    if extra.get("$form") == FORM and choices:
+        _flatten(out, choices[0])
     return out
+
+
+def _flatten(out: dict[str, Any], choice: dict[str, Any]) -> None:
+    """ERNIE has its answer at the top."""
+    message = choice.get("message", {})
+    del out["choices"]
+    out["result"] = message.get("content") or ""
+    fill(out, function_call=message.get("function_call"), finish_reason=choice.get("finish_reason"))
 
 
 def _is_content(part: Part) -> bool:
@@ -258,8 +271,9 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 def _content(parts: list[Part]) -> Any:
     """One text, or a list where the provider has one."""
-    if all(isinstance(part, TextPart) and part.extra.get("$form") is None and not part.annotations for part in parts):
-        return "".join([part.text for part in parts if isinstance(part, TextPart)])
+    texts = [_plain(part) for part in parts]
+    if None not in texts:
+        return "".join(texts)  # type: ignore[arg-type]
     items: list[Any] = []
     for part in parts:
         form = item_of(part).get("$form")
@@ -276,6 +290,16 @@ def _content(parts: list[Part]) -> Any:
     return items
 
 
+def _plain(part: Part) -> str | None:
+    """The text of a part that stands in the content as such, a thought between its tags; else `None`."""
+    if isinstance(part, TextPart) and part.extra.get("$form") is None and not part.annotations:
+        return part.text
+    form, tag = item_of(part).get("$form"), item_of(part).get("$field")
+    if not isinstance(part, ReasoningPart) or form not in ("tag", "tagged"):
+        return None
+    return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}" if tag else part.text
+
+
 def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
     """The content as the blocks that Portkey has beside its text."""
     items = out.get("content", [])
@@ -287,7 +311,8 @@ def _thinking(part: ReasoningPart) -> dict[str, Any]:
     """Mistral's `thinking` and Databricks' `reasoning`: a list of texts, or one text. Anthropic's may be withheld."""
     if part.redacted:
         return _block(part)
-    name: str = part.extra.get("$field") or "thinking"
+    field = part.extra.get("$field")
+    name = field if isinstance(field, str) else "thinking"
     held, is_signed = part.extra.get(name), part.extra.get("$form") == "signed"
     out = {"type": "thinking", **fields(part.extra, (*_BESIDE, *([name] if held else [])))}
     if isinstance(held, list):
@@ -326,7 +351,7 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
                 blocks.append(_block(part))
             elif name == "reasoning_steps":
                 steps.append({**fields(part.extra), **({"thought": part.text} if part.text else {})})
-            elif part.text:
+            elif part.text or "signature" in part.extra:
                 texts.setdefault(name, []).append(part.text)
                 forms[name] = {**forms.get(name, {}), **part.extra}
     for name, pieces in texts.items():

@@ -1,0 +1,113 @@
+"""Thoughts of Gemini's compatible endpoint: flagged beside the content, and between tags in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import chunkfold
+from chunkfold import Response
+from tests.laws import assert_laws, assert_templates_change_nothing
+from tests.streams import sse
+
+FLAG = {"google": {"thought": True}}
+
+
+def chunk(content=None, *, thought=False, reason=None, **delta):
+    said = {} if content is None else {"content": content}
+    flag = {"extra_content": FLAG} if thought else {}
+    choice = {"delta": {**said, **flag, "role": "assistant", **delta}, "index": 0, "finish_reason": reason}
+    return sse({"choices": [choice], "created": 7, "id": "c", "model": "m", "object": "chat.completion.chunk"})
+
+
+def folded(*frames):
+    assert_templates_change_nothing([*frames])
+    response = assert_laws(b"".join(frames), [*frames])
+    saved = chunkfold.Folder.restore(_saved(frames[:2]))
+    for frame in frames[2:]:
+        saved.feed(frame)
+    assert saved.close() == response
+    return response
+
+
+def _saved(frames):
+    folder = chunkfold.Folder()
+    for frame in frames:
+        folder.feed(frame)
+    return folder.save()
+
+
+THOUGHT = [chunk("<thought>**Plan**\n", thought=True), chunk(" Look it", thought=True), chunk(" up.", thought=True)]
+END = chunk(reason="stop")
+
+
+@pytest.mark.parametrize(
+    ("frames", "kinds", "content"),
+    [
+        (
+            [*THOUGHT, chunk("</thought>It"), chunk(" is"), chunk("."), END],
+            [("reasoning", "**Plan**\n Look it up."), ("text", "It is.")],
+            "<thought>**Plan**\n Look it up.</thought>It is.",
+        ),
+        # Vertex
+        (
+            [chunk("<think>\nplan", thought=True), chunk(" it", thought=True), chunk("</think>It is."), END],
+            [("reasoning", "\nplan it"), ("text", "It is.")],
+            "<think>\nplan it</think>It is.",
+        ),
+        # All in one piece.
+        (
+            [chunk("<thought>Hm.</thought>It is.", thought=True), END],
+            [("reasoning", "Hm."), ("text", "It is.")],
+            "<thought>Hm.</thought>It is.",
+        ),
+        # Twice, with text before each.
+        (
+            [chunk("So"), chunk(": "), *THOUGHT, chunk("</thought>It"), chunk(" is."), *THOUGHT, chunk("</thought>Yes"), END],
+            [("text", "So: "), ("reasoning", "**Plan**\n Look it up."), ("text", "It is."),
+             ("reasoning", "**Plan**\n Look it up."), ("text", "Yes")],
+            "So: <thought>**Plan**\n Look it up.</thought>It is.<thought>**Plan**\n Look it up.</thought>Yes",
+        ),
+        # Without tags.
+        ([chunk("Hm.", thought=True), chunk("</>"), END], [("reasoning", "Hm."), ("text", "</>")], "Hm.</>"),
+        # Cut.
+        (THOUGHT, [("reasoning", "**Plan**\n Look it up.")], "<thought>**Plan**\n Look it up."),
+        ([chunk("<thought>", thought=True), chunk("</thought>It"), END], [("reasoning", ""), ("text", "It")], "<thought></thought>It"),
+    ],
+)  # fmt: skip
+def test_what_is_flagged_is_reasoning_and_the_tags_are_neither(frames, kinds, content):
+    response = folded(*frames)
+    assert [(part.kind, part.text) for part in response.parts] == kinds
+    message = response.to_native()["choices"][0]["message"]
+    assert (message["content"], message["extra_content"]) == (content, FLAG)
+    assert response.message.to_request("openai-chat")["content"] == content
+
+
+def test_tags_may_be_split_besides():
+    frames = [chunk("<think>plan", thought=True), chunk("</think>It <think>hm</think>is."), END]
+    response = chunkfold.fold(b"".join(frames), split_think_tags=True)
+    assert (response.reasoning, response.text) == ("planhm", "It is.")
+
+
+def test_a_call_may_follow():
+    made = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    for closing in ([], [chunk("</thought>")]):
+        response = folded(*THOUGHT, *closing, chunk(tool_calls=[made]), END)
+        assert [part.kind for part in response.parts] == ["reasoning", "tool_call"]
+        assert response.text == ""
+
+
+def test_tags_that_nobody_flagged_are_text():
+    response = folded(chunk("<thought>Hm."), chunk("</thought>It is."), END)
+    assert response.text == "<thought>Hm.</thought>It is."
+
+
+@pytest.mark.parametrize("content", ["<thought>Hm.</thought>It is.", "<think>Hm.</think>", "It is.", "<thought>Hm."])
+def test_a_whole_body_comes_back_as_it_was(content):
+    message = {"content": content, "extra_content": FLAG, "role": "assistant"}
+    body = {"object": "chat.completion", "choices": [{"finish_reason": "stop", "index": 0, "message": message}]}
+    response = chunkfold.fold(json.dumps(body).encode())
+    assert response.to_native() == Response.from_native(body).to_native() == body
+    if content.startswith("<"):
+        assert (response.reasoning, response.text) == ("Hm.", content.partition("</thought>")[2])
