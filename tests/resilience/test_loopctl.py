@@ -559,13 +559,30 @@ def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds(
         {"type": "rate_limit_error", "code": "1113", "message": "Insufficient balance or no resource package."},
         {"message": "Your team has either used all available credits or reached its monthly spending limit."},
         {"type": "budget_exceeded", "message": "Budget has been exceeded!"},
+        {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Your prepayment credits are depleted. Please go to"},
+        {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Your project has exceeded its monthly spending cap."},
+        {"code": "PostpaidBillOverdue", "message": "The postpaid bill is overdue."},
+        {"code": "CommodityNotPurchased", "message": "Commodity has not purchased yet."},
+        {"code": "Throttling.AllocationQuota", "message": "Free allocated quota exceeded."},
+        {"type": "rate_limit_error", "message": "week allocated quota exceeded"},
+        {"message": "You are using a Trial key, which is limited to 1000 API calls / month."},
     ],
 )
 def test_what_was_paid_for_is_used_up_in_other_words_too(error):
-    """Moonshot, Zhipu, Anthropic, xAI and LiteLLM's proxy answer 429, and no wait helps; nor does it with most plans."""
+    """Moonshot, Zhipu, Anthropic, xAI, Gemini and others answer 429, and no wait helps; nor does it with most plans."""
     failure = http_failure(429, {"error": error}, {})
     assert not failure.retryable
     assert rate_limit_of(failure).kind == "quota"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Allocated quota exceeded, please increase your quota limit.", "concurrency allocated quota exceeded"],
+)
+def test_what_is_allocated_for_a_minute_passes(message):
+    failure = http_failure(429, {"code": "Throttling.AllocationQuota", "message": message}, {})
+    assert failure.retryable
+    assert rate_limit_of(failure).kind != "quota"
 
 
 # Settings
