@@ -517,6 +517,8 @@ SENTENCES = [
     ("Your account reached max request: 3, please try again after 1 seconds", "requests", 1),
     ("Rate limit of 10 per 60s exceeded. Please wait 46 seconds before retrying.", "unknown", 46),
     ("You have been rate-limited. Please wait 10 hours 58 minutes before trying again.", "unknown", 39_480),
+    ("You have exhausted your capacity on this model. Your quota will reset after 4h32m11s.", "unknown", 16_331),
+    ("You have exhausted your capacity on this model. Your quota will reset after 0s.", "unknown", None),
     ("Please try again in 5 minutes.", "unknown", 300),
     ("Please try again in a moment. Retry after 20 ms.", "unknown", 0.02),
     ("Please try again in 3 weeks.", "unknown", None),
