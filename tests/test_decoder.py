@@ -180,8 +180,10 @@ def test_what_bedrock_wraps_may_come_unwrapped_and_nothing_else():
     """DashScope's texts tell all so far. They were taken for pieces of a model that Bedrock serves."""
     response = chunkfold.fold([CALL, chunk({"content": "hel"}), chunk({}, finish_reason="stop")], "bedrock-invoke")
     assert (response.text, [call.name for call in response.tool_calls]) == ("hel", ["look_up"])
+    assert not response.diagnostics
     response = chunkfold.fold([DASHSCOPE, DASHSCOPE], "bedrock-invoke")
     assert (response.text, [part.payload for part in response.parts]) == ("", [DASHSCOPE, DASHSCOPE])
+    assert [note.kind for note in response.diagnostics] == ["dialect_mismatch"]
 
 
 def test_under_a_wrong_name_errors_and_pings_are_still_what_they_are():

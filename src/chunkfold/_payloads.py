@@ -284,7 +284,7 @@ class Payloads:
             self._suspect = False
         else:
             other = dialects.recognise(payload, frame.event) or self._open(payload, frame)
-            if self.envelope is not None:
+            if self.envelope is not None or (other is not None and other.name in self.dialect.holds):
                 self._suspect = False
             elif other is not None and other.name != self.dialect.name:
                 self._suspect = False

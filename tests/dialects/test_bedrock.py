@@ -52,6 +52,22 @@ def test_invoke_chunks_come_as_bytes():
     assert (response.text, response.dialect, response.ended) == ("Hi!", "bedrock-invoke", "clean")
 
 
+@pytest.mark.parametrize("dialect", ["bedrock-invoke", "auto"])
+def test_pieces_of_mistrals_chat_may_come_without_their_envelopes(dialect):
+    """As boto3's users read them. Only the last one was left, which was taken for the whole."""
+    pieces = [
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "stop_reason": reason}]}
+        for text, reason in (("Mo", None), ("ment.", None), ("", "length"))
+    ]
+    response = fold_payloads(pieces, dialect)
+    assert (response.text, response.finish_reason, response.ended) == ("Moment.", "length", "clean")
+    assert response == fold_payloads([chunk(piece) for piece in pieces])
+    whole = {"choices": [{**pieces[0]["choices"][0], "stop_reason": "stop"}]}
+    response = chunkfold.fold(json.dumps(whole).encode(), dialect)
+    assert (response.text, response.finish_reason) == ("Mo", "stop")
+    assert response.to_native() == whole
+
+
 @pytest.mark.parametrize("dialect", ["bedrock-converse", "bedrock-invoke", "auto"])
 def test_an_exception_handed_out_as_an_event_is_an_error(dialect):
     response = fold_payloads([{"throttlingException": {"message": "Slow down"}}], dialect)

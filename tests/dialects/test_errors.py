@@ -77,8 +77,16 @@ IN_A_STREAM = [
     ({"code": "1302"}, 429, True),
     ({"code": "1305"}, 429, True),
     ({"code": "1113"}, 429, False),
-    # DashScope's compatible mode
+    # DashScope, and its compatible mode
+    ({"code": "Throttling.RateQuota"}, 429, True),
+    ({"code": "LimitRequests"}, 429, True),
     ({"type": "limit_requests", "code": "limit_requests"}, 429, True),
+    ({"code": "PrepaidBillOverdue"}, 429, False),
+    ({"code": "AllocationQuota.FreeTierOnly"}, 403, False),
+    ({"code": "ModelServiceFailed"}, 500, True),
+    ({"code": "InternalError.Algo"}, 500, True),
+    ({"code": "InternalError.Algo.InvalidParameter"}, 400, False),
+    ({"code": "InternalError.Algo.DataInspectionFailed"}, 400, False),
     # Mistral
     ({"type": "rate_limited", "code": "1300"}, 429, True),
     ({"type": "service_tier_capacity_exceeded", "code": "3505"}, None, True),

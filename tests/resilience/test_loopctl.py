@@ -519,6 +519,8 @@ SENTENCES = [
     ("Your account reached max request: 3, please try again after 1 seconds", "requests", 1),
     ("Rate limit of 10 per 60s exceeded. Please wait 46 seconds before retrying.", "unknown", 46),
     ("You have been rate-limited. Please wait 10 hours 58 minutes before trying again.", "unknown", 39_480),
+    ("You have exhausted your capacity on this model. Your quota will reset after 4h32m11s.", "unknown", 16_331),
+    ("You have exhausted your capacity on this model. Your quota will reset after 0s.", "unknown", None),
     ("Please try again in 5 minutes.", "unknown", 300),
     ("Please try again in a moment. Retry after 20 ms.", "unknown", 0.02),
     ("Please try again in 3 weeks.", "unknown", None),
@@ -569,13 +571,30 @@ def test_l43_openrouter_writes_its_headers_into_the_body_and_tells_milliseconds(
         {"type": "rate_limit_error", "code": "1113", "message": "Insufficient balance or no resource package."},
         {"message": "Your team has either used all available credits or reached its monthly spending limit."},
         {"type": "budget_exceeded", "message": "Budget has been exceeded!"},
+        {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Your prepayment credits are depleted. Please go to"},
+        {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Your project has exceeded its monthly spending cap."},
+        {"code": "PostpaidBillOverdue", "message": "The postpaid bill is overdue."},
+        {"code": "CommodityNotPurchased", "message": "Commodity has not purchased yet."},
+        {"code": "Throttling.AllocationQuota", "message": "Free allocated quota exceeded."},
+        {"type": "rate_limit_error", "message": "week allocated quota exceeded"},
+        {"message": "You are using a Trial key, which is limited to 1000 API calls / month."},
     ],
 )
 def test_what_was_paid_for_is_used_up_in_other_words_too(error):
-    """Moonshot, Zhipu, Anthropic, xAI and LiteLLM's proxy answer 429, and no wait helps; nor does it with most plans."""
+    """Moonshot, Zhipu, Anthropic, xAI, Gemini and others answer 429, and no wait helps; nor does it with most plans."""
     failure = http_failure(429, {"error": error}, {})
     assert not failure.retryable
     assert rate_limit_of(failure).kind == "quota"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Allocated quota exceeded, please increase your quota limit.", "concurrency allocated quota exceeded"],
+)
+def test_what_is_allocated_for_a_minute_passes(message):
+    failure = http_failure(429, {"code": "Throttling.AllocationQuota", "message": message}, {})
+    assert failure.retryable
+    assert rate_limit_of(failure).kind != "quota"
 
 
 # Settings

@@ -38,8 +38,11 @@ _STATUS: Final = {
     "invalid_api_key": 401, "account_deactivated": 401, "unsupported_country_region_territory": 403,
     "model_not_found": 404, "server_is_overloaded": 503, "slow_down": 503, "vector_store_timeout": 504,
     # DashScope's, which go on after a dot: `Throttling.RateQuota`. The others are those of its compatible mode.
-    "Throttling": 429, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503,
-    "ModelUnavailable": 503, "limit_requests": 429, "limit_burst_rate": 429,
+    "Throttling": 429, "SystemError": 500, "RequestTimeOut": 500, "ModelServingError": 503, "ModelServiceFailed": 500,
+    "ModelUnavailable": 503, "LimitRequests": 429, "limit_requests": 429, "limit_burst_rate": 429,
+    "InternalError.Algo.InvalidParameter": 400, "InternalError.Algo.DataInspectionFailed": 400, "Arrearage": 400,
+    "AllocationQuota.FreeTierOnly": 403, "CommodityNotPurchased": 429, "PrepaidBillOverdue": 429,
+    "PostpaidBillOverdue": 429,
     # Moonshot.
     "engine_overloaded_error": 429, "rate_limit_reached_error": 429, "exceeded_current_quota_error": 429,
     # Cerebras.
@@ -102,14 +105,18 @@ _USED_UP: Final = frozenset(
         "budget_exceeded",  # LiteLLM's proxy
         "usage_limit_reached",  # ChatGPT's plans
         "enforced_spend_limit_reached",  # Anthropic, of type `rate_limit_error`
+        "Arrearage", "AllocationQuota.FreeTierOnly", "CommodityNotPurchased", "PrepaidBillOverdue",
+        "PostpaidBillOverdue",  # DashScope
     }
 )  # fmt: skip
-# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic, and the
-# limits of plans, of five hours and more, at Anthropic, Ollama, MiniMax, Kimi and Zhipu.
+# The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic, Gemini,
+# Cohere's keys for a trial, and the limits of plans, of five hours and more, at Anthropic, Ollama, MiniMax, Kimi, Zhipu
+# and DashScope.
 # "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
-    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+    r"|monthly (?:spending (?:limit|cap)|included credits)|credits are depleted|api calls / month"
+    r"|\b(?:free|hour|week|month) allocated quota exceeded|\u4f59\u989d\u4e0d\u8db3"
     r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)"
 )
 # Codes that gateways and SDKs give to what went well.
@@ -147,8 +154,10 @@ def is_known(word: str) -> bool:
 
 def status_named(word: str) -> int | None:
     """The HTTP status that *word* stands for, which may go on after a dot; `None` if it is none of the known ones."""
-    word = word.partition(".")[0]
     found = _STATUS.get(word)
+    if found is None:
+        word = word.partition(".")[0]
+        found = _STATUS.get(word)
     if found is not None:
         return found
     letters = "".join(filter(str.isalpha, word)).lower()

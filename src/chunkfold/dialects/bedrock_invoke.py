@@ -80,8 +80,11 @@ class BedrockInvoke(Dialect):
         for name in ("outputs", "choices"):
             answers = payload.get(name)
             first = answers[0] if isinstance(answers, list) and answers else None
-            if isinstance(first, dict) and "text" in first and "stop_reason" in first and "finish_reason" not in first:
-                return LIKELY
+            if isinstance(first, dict) and "stop_reason" in first and "finish_reason" not in first:
+                if "text" in first:
+                    return LIKELY
+                if isinstance(first.get("message"), dict) and "object" not in payload:
+                    return CERTAIN  # Mistral's chat
         return LIKELY if _METRICS in payload else NO
 
     def __init__(self, writer: Writer) -> None:
@@ -90,6 +93,8 @@ class BedrockInvoke(Dialect):
         self._family: str | None = None
         self._blocked = False
         self._enveloped = False
+        # True where a `message` is a piece of one: in envelopes, and without them by a reason that is still to come.
+        self._in_pieces = False
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         chunk = payload.get("chunk")
@@ -175,9 +180,10 @@ class BedrockInvoke(Dialect):
                 handler(self, payload)
                 self.tell_error(payload)
                 return
+            self._in_pieces = self._enveloped or _is_to_go_on(payload)
             self._find_inner(payload)
         if self._inner is not None:
-            said = _in_its_words(payload, is_piece=self._enveloped)
+            said = _in_its_words(payload, is_piece=self._in_pieces)
             self._inner.decode(said, frame)
             if said is not payload and "choices" in payload:
                 self._keep_names(payload["choices"])
@@ -202,7 +208,7 @@ class BedrockInvoke(Dialect):
 
     def _find_inner(self, payload: dict[str, Any]) -> None:
         """The dialect of the model, by the first payload that tells."""
-        found = dialects.recognise(_in_its_words(payload, is_piece=self._enveloped), "")
+        found = dialects.recognise(_in_its_words(payload, is_piece=self._in_pieces), "")
         if found is not None and found is not BedrockInvoke:
             self.w.speak(self.name, {**found.words, **self.words})
             self._belongs_to(found.name)
@@ -328,6 +334,14 @@ def _in_its_words(payload: dict[str, Any], *, is_piece: bool) -> dict[str, Any]:
     names = {"stop_reason": "finish_reason", **({"message": "delta"} if is_piece else {})}
     choices = [_renamed(choice, names) if _is_renamed(choice) else choice for choice in choices]
     return {**payload, **kind, "choices": choices}
+
+
+def _is_to_go_on(payload: dict[str, Any]) -> bool:
+    """True for a piece of Mistral's chat: the whole answer has a reason."""
+    choices = payload.get("choices")
+    return isinstance(choices, list) and any(
+        _is_renamed(choice) and "message" in choice and choice.get("stop_reason", "") is None for choice in choices
+    )
 
 
 def _is_renamed(choice: Any) -> bool:

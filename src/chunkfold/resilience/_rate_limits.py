@@ -81,7 +81,8 @@ _OVERLOADED_TEXT = re.compile(
     re.IGNORECASE,
 )
 _WAIT_TEXT = re.compile(
-    r"(?:(?:try|retry)[^.]{0,20}? (?:in|after)|\bwait) (?:(?P<h>\d+) ?h(?:(?:ou)?rs?)?(?![a-z]) ?)?"
+    r"(?:(?:try|retry)[^.]{0,20}? (?:in|after)|quota will reset after|\bwait) "
+    r"(?:(?P<h>\d+) ?h(?:(?:ou)?rs?)?(?![a-z]) ?)?"
     r"(?:(?P<m>\d+) ?m(?:in(?:ute)?s?)?(?![a-z]) ?)?(?:(?P<s>\d+(?:\.\d+)?) ?s(?:ec(?:ond)?s?)?(?![a-z]))?"
     r"(?:(?P<ms>\d+(?:\.\d+)?) ?ms)?",
     re.IGNORECASE,
@@ -184,7 +185,7 @@ def wait_asked_for(error: StreamError | None, headers: Any = None, *, now: float
         return said
     for found in _WAIT_TEXT.finditer(error.message or "") if error is not None else ():
         said = _seconds(found)
-        if said is not None:
+        if said:  # what is none is rounded
             return said
     # OpenAI's say when the whole limit is back, Azure's may be 0 in a refusal: so they come last, and 0 says nothing.
     return next((wait for _, reset in _spent(headers, error) if (wait := _until(reset, now))), None)
