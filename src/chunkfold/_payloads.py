@@ -101,7 +101,7 @@ class Payloads:
             self._writer.error(read_error(payload if is_said else None, raw=None))
         elif is_ping(frame.event):
             self._writer.ping()
-        elif payload is not None and payload != []:
+        elif not is_blank(payload):
             self.noise = True
             self._writer.diagnose("payload_not_object", f"{described(payload)} where an object was expected")
 

@@ -39,6 +39,11 @@ BODIES = [
     ({"error": ["m", "n"]}, (None, None, None, False)),
     ({"errors": "m"}, (None, None, None, False)),
     ({"code": 10013, "message": "m", "sid": "cha"}, (None, 10013, None, False)),
+    # Apigee, WSO2, Gravitee
+    ({"fault": {"faultstring": "m", "detail": {"errorcode": "policies.ratelimit.QuotaViolation"}}},
+     (None, None, None, False)),
+    ({"fault": {"code": 900803, "type": "Status report", "message": "m"}}, ("Status report", 900803, None, False)),
+    ({"message": "m", "http_status_code": 429}, (None, None, 429, True)),
     ({"code": 336, "msg": "m", "log_id": "1"}, (None, 336, None, False)),
 ]  # fmt: skip
 

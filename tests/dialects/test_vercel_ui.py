@@ -331,6 +331,13 @@ def test_chunks_of_mastra_that_are_none_of_the_sdk_are_kept_whole():
     assert (part.name, part.payload, response.error.message) == ("tripwire", told, "boom")
 
 
+@pytest.mark.parametrize(("native", "reason"), [("suspended", "pause"), ("tripwire", "content_filter")])
+def test_mastra_has_reasons_of_its_own(native, reason):
+    """A call waits until the user has approved it, or a processor has blocked the answer."""
+    response = folded(mastra("start"), mastra("finish", stepResult={"reason": native}))
+    assert (response.finish_reason, response.native_finish_reason) == (reason, native)
+
+
 def test_the_gateway_has_objects_for_counts_and_reasons():
     """The parts of the SDK's model of version 3, which Vercel's gateway streams as they are."""
     usage = {

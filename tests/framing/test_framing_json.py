@@ -23,6 +23,11 @@ class TestLines:
     def test_values_on_one_line_are_frames_each(self):
         assert_frames(b'{"a":1}{"b":"}"} {"c":\n3}, {}\n', b'{"a":1}', b'{"b":"}"}', b'{"c":\n3}', b"{}")
 
+    def test_a_line_may_begin_with_blanks(self):
+        """As JSON allows them: in lines that were printed or copied out of something, or after spaces as keep-alive."""
+        assert_frames(b'\t{"a":1}\n  {"b":2} \n\n  {"c":3}', b'{"a":1}', b'{"b":2}', b'{"c":3}', framing="ndjson")
+        assert_frames(b'{"a":1}\n  {a}\n  "b": {}\n', b'{"a":1}', stray(b"  {a}"), stray(b'  "b": {}'))
+
     def test_text_after_a_value_is_stray(self):
         assert_frames(b'{"a":1} x\n', b'{"a":1}', stray(b"x"))
 

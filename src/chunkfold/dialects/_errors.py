@@ -120,10 +120,10 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
-    errors = payload.get("errors")
+    errors = payload.get("errors") or payload.get("fault")
     first = errors[0] if isinstance(errors, list) and errors else errors
     if (isinstance(first, dict) and _message_of(first) is not None) or _text(first):
-        # A list of errors (IBM): the first one is told, `raw` has them all.
+        # A list of errors (IBM): the first one is told, `raw` has them all. A fault is Apigee's or WSO2's.
         return read_error(first, raw=dict(payload), status=_number(payload.get("status_code")))
     return None
 
@@ -233,7 +233,7 @@ _ERROR_BODY = frozenset(
         "statusCode", "raw_status_code", "request_id", "requestId", "id", "timestamp", "path", "instance", "msg",
         "reason", "success", "error_type", "__type", "error_code", "error_msg", "errorCode", "errorMessage",
         "errorType", "stackTrace", "trace", "traceId", "trace_id", "http_code", "httpStatus", "http_status",
-        "retry_after", "sid", "log_id",
+        "http_status_code", "retry_after", "sid", "log_id",
     }
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
@@ -249,8 +249,8 @@ _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time",
 _BESIDE = (*_STATUSES, *_DELAYS)
 # Where the sentence of an error stands.
 _SENTENCES = (
-    "message", "msg", "error_message", "error_msg", "errorMessage", "detail", "reason", "Message", "originalMessage",
-    "title", "description",
+    "message", "msg", "error_message", "error_msg", "errorMessage", "faultstring", "detail", "reason", "Message",
+    "originalMessage", "title", "description",
 )  # fmt: skip
 
 

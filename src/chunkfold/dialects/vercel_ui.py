@@ -54,6 +54,8 @@ class VercelUI(Dialect):
     name: ClassVar[str] = "vercel-ui"
     aliases: ClassVar[tuple[str, ...]] = ("ai-sdk-ui",)
     delta_keys: ClassVar[tuple[str, ...]] = ("delta", "text")
+    # Mastra's own: a call waits for the user, a processor has blocked the answer.
+    words: ClassVar[Mapping[str, str]] = {"suspended": "pause", "tripwire": "content_filter"}
 
     @classmethod
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:

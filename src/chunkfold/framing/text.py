@@ -325,9 +325,17 @@ class TextFramer:
         elif not name:
             self._out.append(Frame(value, kind="comment"))
         elif name not in (b"id", b"retry"):
-            self._stray(line)
+            self._indented(line)
             return
         self._found("sse")
+
+    def _indented(self, line: bytes) -> None:
+        """Take a line that begins with no field: an object is one also behind blanks, as JSON allows them."""
+        text = line.strip(b" \t")
+        if text.startswith(b"{") and is_whole_json(text):
+            self._add_object(text)
+        else:
+            self._stray(line)
 
     def _stray(self, line: bytes) -> None:
         if line.strip(b" \t"):
