@@ -98,7 +98,7 @@ def _tool_call(
         id=id_ if to is None or id_ else to.id,
         name=name,
         # Some servers send the arguments as an object.
-        arguments="" if is_start else text_within(arguments, frame.data),
+        arguments="" if is_start else text_within(arguments, frame),
         tool_type=kind if isinstance(kind, str) else "function",
         server_side=is_own,
         extra={**rest, "$field": holder} if is_own else rest,
@@ -167,7 +167,7 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
             index,
             number="function_call",
             name=value.get("name"),
-            arguments=text_within(value.get("arguments") or None, frame.data),
+            arguments=text_within(value.get("arguments") or None, frame),
             tool_type="function_call",
             extra={"function": rest} if rest else None,
         )
@@ -237,7 +237,7 @@ def _whole_call(
     if news:
         slot.extra = {**known, **news}
         w.update(slot, extra=news)
-    w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
+    w.restate_call(slot, text_within(function.get(arguments_key(function)), frame))
 
 
 def _id_of(call: dict[str, Any]) -> str | None:
