@@ -189,12 +189,18 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
 
 
 def _float_exact(text: str) -> Any:
-    """A float, or a Decimal where a float would become infinity: `1e400` is a number that somebody sent."""
+    """
+    A float, or a Decimal where a float would become infinity: `1e400` is a number that somebody sent. An exponent of
+    twenty digits is too much for that as well, and the text is kept.
+    """
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        from decimal import Decimal
+        from decimal import Decimal, InvalidOperation
 
-        return Decimal(text)
+        try:
+            return Decimal(text)
+        except InvalidOperation:
+            return text
     return value
 
 
