@@ -545,6 +545,17 @@ def test_numbers_that_a_float_cannot_hold_keep_their_text_and_the_call_is_usable
     assert set(made.arguments) == set(json.loads(text))
 
 
+@pytest.mark.parametrize(
+    "number", ["1e400", "-1E+999999999999999999", "-1E+99999999999999999999", "1e-99999999999999999999"]
+)
+@pytest.mark.parametrize("place", ['{"choices":[{"delta":{"content":"a","odd":%s}}]}', '{"choices":[{"delta":{"content":"a"}}],"created":%s}', '{"choices":[{"delta":{"content":"a"},"index":%s}]}', '{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":%s}}', '{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"f","arguments":{"x":%s}}}]}}]}'])  # fmt: skip
+def test_no_exponent_is_too_large_for_a_field(place, number):
+    response = assert_laws(sse(place % number) + FINISH, [sse(place % number), FINISH])
+    assert response.text == "a"
+    assert chunkfold.Response.from_json(response.to_json()) == response
+    assert [call.raw_arguments for call in response.tool_calls] in ([], [f'{{"x":{number}}}'])
+
+
 def test_lone_surrogates_in_arguments_stay_escaped_and_the_call_is_usable():
     made = arguments_of('{"a": "\\ud83d", "b": "\\ud83d\\ude00"}')
     assert made.status == "complete"

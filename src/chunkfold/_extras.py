@@ -2,7 +2,7 @@
 Fields of a response that nobody knows, carried: an object that grows by events, each of which says a value at a path.
 
 Only what events have made here ever grows. What a server sent in one piece stays as it came, and is shared by all
-snapshots; what grows is copied into each.
+snapshots; so is what has not grown from one to the next. What has is copied.
 """
 
 from __future__ import annotations
@@ -20,6 +20,16 @@ __all__ = ["Fields", "copied", "index_of", "key_of", "numbered", "put"]
 class Fields(dict[str, Any]):
     """An object that grows by events. What an event brought is a plain dict and stays as it is."""
 
+    shown: dict[str, Any] | None = None
+    """The copy that was handed out last."""
+    news: dict[str, None]
+    """The keys under which something has come since."""
+
+    def tell(self, key: str) -> None:
+        """Something comes under *key*."""
+        if self.shown is not None:
+            self.news[key] = None
+
 
 class _Items(list[Any]):
     """A list that grows by events."""
@@ -33,13 +43,15 @@ def put(fields: Fields, path: tuple[str | int, ...], value: Any) -> None:
     *inner, last = [step if type(step) is str else key_of(step) for step in path] or [""]
     adds = last == "-" and bool(inner)
     holder = inner.pop() if adds else ""
-    target: Any = fields
+    target = fields
     for key in inner:
+        target.tell(key)
         known = target.get(key)
         if type(known) is not Fields:
             # Nothing yet, or what a server sent, which is not ours to change, or a shape that nobody documents.
             known = target[key] = Fields(known if isinstance(known, dict) else {})
         target = known
+    target.tell(holder if adds else last)
     if adds:
         _items(target, holder).append(value)
     elif value or value is False or value == 0 or not target.get(last):
@@ -73,7 +85,12 @@ def numbered(fields: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def copied(value: Any) -> Any:
-    """A copy of the containers that grow, so that a snapshot stays what it was."""
-    if type(value) is Fields:
-        return {key: copied(item) for key, item in value.items()}
-    return list(value) if type(value) is _Items else value
+    """A copy of the containers that grow, so that a snapshot stays what it was: the last one where nothing has come."""
+    if type(value) is not Fields:
+        return list(value) if type(value) is _Items else value
+    if value.shown is None:
+        value.shown = {key: copied(item) for key, item in value.items()}
+    elif value.news:
+        value.shown = {**value.shown, **{key: copied(value[key]) for key in value.news}}
+    value.news = {}
+    return value.shown

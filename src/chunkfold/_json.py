@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,8 @@ _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").
 _encode_in_order: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
 _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+# The objects and lists of a document whose members were asked for, by their places and what they were taken for.
+Opened: TypeAlias = "dict[tuple[tuple[str | int, ...], type], Any]"
 
 _NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError)
 # Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
@@ -187,12 +189,18 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
 
 
 def _float_exact(text: str) -> Any:
-    """A float, or a Decimal where a float would become infinity: `1e400` is a number that somebody sent."""
+    """
+    A float, or a Decimal where a float would become infinity: `1e400` is a number that somebody sent. An exponent of
+    twenty digits is too much for that as well, and the text is kept.
+    """
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        from decimal import Decimal
+        from decimal import Decimal, InvalidOperation
 
-        return Decimal(text)
+        try:
+            return Decimal(text)
+        except InvalidOperation:
+            return text
     return value
 
 
@@ -374,20 +382,21 @@ def raw_at(data: bytes, *path: str | int) -> str | None:
     For arguments that a server sends as an object: decoding and encoding again would turn `1.10` into `1.1`.
     """
     try:
-        return str(_inner(data, path), "utf-8")
+        return str(_inner(data, path, {}), "utf-8")
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
         return None
 
 
-def exact_at(data: bytes, *path: str | int) -> str | None:
+def exact_at(data: bytes, *path: str | int, opened: Opened | None = None) -> str | None:
     """
     As `raw_at`, also of documents that are only leniently read: for half of a character, say, or a `NaN`, which need
     not be in the text that is asked for.
 
     `None` also if it has bare control characters and nothing else is wrong: they can be written as they should be.
+    *opened* is what was opened of the document before: who asks for many places hands the same one over each time.
     """
     try:
-        return str(_inner(data, path), "utf-8")
+        return str(_inner(data, path, {} if opened is None else opened), "utf-8")
     except (KeyError, IndexError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -461,15 +470,18 @@ def _is_bare(text: str) -> bool:
 def raw_items_at(data: bytes, *path: str | int) -> list[msgspec.Raw]:
     """The exact JSON text of each item of the list at *path* of a JSON document; none if there is no list."""
     try:
-        return _items(_inner(data, path))
+        return _items(_inner(data, path, {}))
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
         return []
 
 
-def _inner(data: bytes | memoryview, path: tuple[str | int, ...]) -> bytes | memoryview:
-    """The JSON text at *path*, in place."""
-    for step in path:
-        data = memoryview(_items(data)[step] if isinstance(step, int) else _children(data)[step])
+def _inner(data: bytes | memoryview, path: tuple[str | int, ...], opened: Opened) -> bytes | memoryview:
+    """The JSON text at *path*, in place. A list with many calls in it is read once, not once for each of them."""
+    for depth, step in enumerate(path):
+        place = path[:depth], type(step)
+        if place not in opened:
+            opened[place] = _items(data) if isinstance(step, int) else _children(data)
+        data = memoryview(opened[place][step])
     return data
 
 

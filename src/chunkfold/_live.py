@@ -56,15 +56,16 @@ class Document:
     __slots__ = ("before", "indices", "reader")
 
     def __init__(self, choice: int, index: int, depth: int, before: Document | None, *, told: bool) -> None:
-        self.indices = [index]
+        # Named by itself, so that the reader does not hold the document that holds it.
+        indices = self.indices = [index]
         # What stands for the answer for as long as there is only white space here.
         self.before = before
 
         def piece(path: tuple[str | int, ...], text: str) -> Event:
-            return TextPathDelta(choice, self.indices[-1], path, text)
+            return TextPathDelta(choice, indices[-1], path, text)
 
         def done(path: tuple[str | int, ...], value: Any) -> Event:
-            return TextFieldDone(choice, self.indices[-1], path, value)
+            return TextFieldDone(choice, indices[-1], path, value)
 
         self.reader: PartialJSON[Any] = PartialJSON(depth=depth, events=(piece, done) if told else False)
 

@@ -104,6 +104,8 @@ class StreamAccumulator:
             if builder.ended is None:
                 builder.end("eof")
             self._response, self._objection = judged(builder, builder.ended or "eof")
+            for choice in builder.choices.values():
+                choice.shown.dirty.clear()  # a list of parts that hold it
         return self._response
 
 

@@ -352,11 +352,13 @@ class PartialJSON(Generic[Event]):
                 else:
                     i = _BETWEEN[state].get(c, _REFUSE)(self, text, i)
         except WrongCharacter as character:
-            wrong = character
+            # The exception itself would hold this frame, and with it the whole stream, that holds the exception.
+            wrong = character.position, character.reason
         if self._piece is not None and self._state <= _TEXT_HELD:
             self._tell_text()
         if wrong is not None:
-            self._fail(self._offset + wrong.position, wrong.reason)
+            position, reason = wrong
+            self._fail(self._offset + position, reason)
         self._offset += size
         events, self._events = self._events, []
         return events

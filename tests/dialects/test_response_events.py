@@ -5,8 +5,11 @@ of parts, or with the same index for all.
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
+import chunkfold
 from tests.dialects.test_response_calls import added, completed, done, event, part_at, text_at, texts
 from tests.laws import assert_laws
 from tests.streams import sse
@@ -92,6 +95,19 @@ def test_a_sign_of_life_or_an_error_without_a_number_of_its_own_hides_no_repeat(
     start = event("in_progress", sequence_number=1, response={"id": "resp_1"})
     beside = sse({"type": kind, "sequence_number": 0, **({"message": "no"} if kind == "error" else {})}, kind)
     assert fold(start, piece, beside, piece).text == "A"
+
+
+def test_numbers_with_wide_gaps_between_them_take_no_memory():
+    """Each gap took four bytes a number left out: a megabyte of such events half a gigabyte."""
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    frames = [event("output_text.delta", sequence_number=at * 9_000, delta="x", **place) for at in range(100)]
+    chunkfold.fold(iter(frames))
+    tracemalloc.start()
+    try:
+        assert chunkfold.fold(iter(frames)).text == "x" * 100
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_message_that_counts_its_parts_from_one_keeps_what_it_lists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -53,3 +54,35 @@ CITED = [
 def test_many_annotations_at_once_take_time_in_proportion(dialect, payload):
     """Each was compared with all others once."""
     assert len(chunkfold.fold(json.dumps(payload).encode(), dialect).annotations) == len(MANY)
+
+
+OBJECT = {"a": 1.5}
+MANY_CALLS = {
+    "bedrock-converse": lambda n: {"output": {"message": {"role": "assistant", "content": [{"toolUse": {"toolUseId": f"t{k}", "name": "f", "input": OBJECT}} for k in range(n)]}}, "stopReason": "tool_use"},
+    "gemini": lambda n: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": OBJECT}} for _ in range(n)]}, "finishReason": "STOP"}]},
+    "ollama": lambda n: {"model": "m", "message": {"tool_calls": [{"function": {"name": "f", "arguments": OBJECT}} for _ in range(n)]}, "done": True},
+    "mistral-conversations": lambda n: {"object": "conversation.response", "conversation_id": "c", "outputs": [{"type": "function.call", "tool_call_id": f"t{k}", "name": "f", "arguments": OBJECT} for k in range(n)]},
+    "openai-chat": lambda n: {"object": "chat.completion", "choices": [{"message": {"tool_calls": [{"id": f"t{k}", "function": {"name": "f", "arguments": OBJECT}} for k in range(n)]}, "finish_reason": "tool_calls"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", MANY_CALLS)
+def test_many_calls_in_one_body_take_time_in_proportion(dialect):
+    """The body was opened once for each of them, to take the exact text of its arguments."""
+
+    def seconds(count):
+        body = json.dumps(MANY_CALLS[dialect](count)).encode()
+        begun = time.thread_time()
+        response = chunkfold.fold(body, dialect)
+        assert len(response.tool_calls) == count
+        assert response.to_native()
+        return time.thread_time() - begun
+
+    seconds(20)
+    assert min(seconds(400) for _ in range(2)) < 8 * 3 * min(seconds(50) for _ in range(3))
+
+
+def test_arguments_that_python_takes_for_equal_keep_their_own_texts():
+    calls = b'{"id":"a","function":{"name":"f","arguments":{"x":1.10}}},{"id":"b","function":{"name":"f","arguments":{"x":1.1}}}'
+    body = b'{"object":"chat.completion","choices":[{"message":{"tool_calls":[%b]}}]}' % calls
+    assert [call.raw_arguments for call in chunkfold.fold(body).tool_calls] == ['{"x":1.10}', '{"x":1.1}']

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
+import weakref
 
+import msgspec
 import pytest
 
 from chunkfold import UNSET, Folder, Limits, Policy, TextPart, ToolCall, astream, dialects, stream
@@ -417,3 +420,52 @@ def test_stream_and_its_twin_tell_the_same():
 
     assert asyncio.run(run()) == seen
     assert {type(event) for event in seen} >= set(DERIVED)
+
+
+def let_go(pieces, **options):
+    """Whether the source is held when nobody holds the stream any more, and how much is left to the garbage collector."""
+    source = Source(pieces)
+    gc.collect()
+    held = weakref.ref(source)
+    events = stream(source, **options)
+    for _ in events:
+        events.response()
+        if "output_type" in options:
+            events.partial()
+    response = events.response()
+    del events, source
+    is_held = held() is not None
+    return is_held, gc.collect(), response
+
+
+class Source:
+    def __init__(self, pieces):
+        self._pieces = iter(pieces)
+
+    def __iter__(self):
+        return self._pieces
+
+
+class Answer(msgspec.Struct):
+    a: int = 0
+
+
+@pytest.mark.parametrize("text", ["It is no JSON.", '{"a": 1}', '{"a": 1} {', '{"a": tru', '{"a": "\\x"}'])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"live_text": True}, {"output_type": Answer}, {"live_arguments": True}],
+    ids=["plain", "text", "output", "arguments"],
+)
+def test_a_stream_that_is_over_leaves_nothing_to_the_garbage_collector(text, options):
+    """The fault of a text held the exception that had told it, and so the frames of all who were reading."""
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": text}}
+    pieces = [*[chat({"content": letter}) for letter in text], chat({"tool_calls": [call]}), b"data: [DONE]\n\n"]
+    gc.disable()
+    try:
+        let_go(pieces, **options)
+        is_held, left, response = let_go(pieces, **options)
+    finally:
+        gc.enable()
+    assert response.text == text
+    assert not is_held
+    assert left == 0

@@ -9,6 +9,7 @@ import pytest
 
 from chunkfold import Folder, Limits, StreamAccumulator, dialects
 from chunkfold.events import (
+    Extra,
     MessageReset,
     MessageStart,
     PartReplace,
@@ -151,6 +152,22 @@ def test_the_text_of_a_single_part_is_not_copied():
     assert snapshot.text is snapshot.parts[0].text
     assert folder.snapshot() is not snapshot
     assert folder.snapshot().choices[0] is snapshot.choices[0]
+
+
+def test_fields_of_the_provider_that_have_not_changed_are_not_copied_and_stand_in_their_order():
+    """Each item of Responses has some, and each event about one of them copied those of all."""
+    told = [(("a", 0, "x"), 1), (("a", 1, "x"), 2), (("b", "-"), 3), (("a", 1, "y"), 4), (("b", "-"), 5), (("a", 0, "x"), 6), (("c",), {}), (("c", "z"), 7)]  # fmt: skip
+    accumulator, afresh, kept = StreamAccumulator(), StreamAccumulator(), []
+    for path, value in told:
+        accumulator.observe(Extra(path, value))
+        afresh.observe(Extra(path, value))
+        kept.append(accumulator.snapshot().extra)
+    assert kept[-1] == {"a": {"0": {"x": 6}, "1": {"x": 2, "y": 4}}, "b": [3, 5], "c": {"z": 7}}
+    assert [list(kept[-1]), list(kept[-1]["a"]["1"])] == [["a", "b", "c"], ["x", "y"]]
+    assert kept[-1] == afresh.snapshot().extra
+    assert kept[1]["a"]["0"] is kept[4]["a"]["0"] == {"x": 1}
+    assert kept[4]["a"]["1"] is kept[7]["a"]["1"]
+    assert kept[2] == {"a": {"0": {"x": 1}, "1": {"x": 2}}, "b": [3]}
 
 
 def seconds(pieces, snapshots):

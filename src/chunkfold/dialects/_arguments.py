@@ -4,50 +4,69 @@ The text of a call's arguments: written from an object where one was sent, and w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from chunkfold import _json
 from chunkfold.dialects._words import is_blank
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chunkfold.framing import Frame
+
 __all__ = ["ObjectScanner", "json_text", "text_within"]
 
 
-def json_text(value: Any, data: bytes = b"", *path: str | int) -> str:
+def json_text(value: Any, frame: Frame | None = None, *path: str | int) -> str:
     """
     The JSON text of arguments that came as an object; text as it is; nothing for nothing, as which PHP writes `[]`.
 
-    Where the exact text of the payload is in *data*, that of the arguments is taken from it, at *path*.
+    Where the exact text of the payload is in *frame*, that of the arguments is taken from it, at *path*.
     """
     if is_blank(value):
         return ""
     if isinstance(value, str):
         return value
-    return (_json.exact_at(data, *path) if data else None) or _json.encode_exactly(value)
+    return (frame.text_at(*path) if frame is not None and frame.data else None) or _json.encode_exactly(value)
 
 
-def text_within(value: Any, data: bytes) -> str:
+def text_within(value: Any, frame: Frame) -> str:
     """
-    As `json_text`, where the path is not at hand: of an object the text of the first one in *data* that is equal.
+    As `json_text`, where the path is not at hand: of an object the text of the next one in *frame* that is equal.
 
-    For imitators, which send an object where text belongs. *data* is read once more for it.
+    For imitators, which send an object where text belongs. The frame is read once more for it.
     """
-    if not data or value is None or isinstance(value, str):
+    if not frame.data or value is None or isinstance(value, str):
         return json_text(value)
-    path = _path_to(value, _json.decode(data, None)[0])
-    return json_text(value) if path is None else json_text(value, data, *path)
+    path = _path_to(value, frame)
+    return json_text(value) if path is None else json_text(value, frame, *path)
 
 
-def _path_to(value: Any, root: Any) -> tuple[str | int, ...] | None:
-    """Where *value* stands in *root*. To Python 1, 1.0 and `True` are equal, also within objects."""
+def _path_to(value: Any, frame: Frame) -> tuple[str | int, ...] | None:
+    """
+    Where *value* stands in *frame*, from where the last one was found on: calls are asked for in their order. To Python
+    1, 1.0 and `True` are equal, also within objects.
+    """
     written = _json.encode_exactly(value)
+    for is_new in (frame.walk is None, True):
+        if is_new:
+            msgspec.structs.force_setattr(frame, "walk", _walk(_json.decode(frame.data, None)[0]))
+        for item, path in frame.walk:
+            if type(item) is type(value) and item == value and _json.encode_exactly(item) == written:
+                return path  # type: ignore[no-any-return]
+    return None
+
+
+def _walk(root: Any) -> Iterator[tuple[Any, tuple[str | int, ...]]]:
+    """Every value in *root* and its place, in order."""
     left: list[tuple[Any, tuple[str | int, ...]]] = [(root, ())]
     while left:
         item, path = left.pop()
-        if type(item) is type(value) and item == value and _json.encode_exactly(item) == written:
-            return path
+        yield item, path
         members = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
         left += reversed([(inner, (*path, key)) for key, inner in members])
-    return None
 
 
 class ObjectScanner:

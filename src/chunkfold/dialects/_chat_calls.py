@@ -104,7 +104,7 @@ def _tool_call(
         id=id_ if to is None or id_ else to.id,
         name=name,
         # Some servers send the arguments as an object.
-        arguments="" if is_start else text_within(arguments, frame.data),
+        arguments="" if is_start else text_within(arguments, frame),
         tool_type=kind if isinstance(kind, str) else "function",
         server_side=is_own or kind in _SERVED,
         extra={**rest, "$field": holder} if is_own else rest,
@@ -176,7 +176,7 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
             index,
             number="function_call",
             name=value.get("name"),
-            arguments=text_within(value.get("arguments") or None, frame.data),
+            arguments=text_within(value.get("arguments") or None, frame),
             tool_type="function_call",
             extra=extra or None,
         )
@@ -194,7 +194,7 @@ def content_list(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any]
                 index,
                 id=use.get("tool_use_id"),
                 name=use.get("name"),
-                arguments=text_within(use.get("input"), frame.data),
+                arguments=text_within(use.get("input"), frame),
                 extra={"$field": "content_list"},
             )
         elif not says_nothing(item) and item.get("text") != delta.get("content"):
@@ -265,7 +265,7 @@ def _whole_call(
     if news:
         slot.extra = {**known, **news}
         w.update(slot, extra=news)
-    w.restate_call(slot, text_within(function.get(arguments_key(function)), frame.data))
+    w.restate_call(slot, text_within(function.get(arguments_key(function)), frame))
 
 
 def _id_of(call: dict[str, Any]) -> str | None:

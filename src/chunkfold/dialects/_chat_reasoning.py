@@ -44,7 +44,7 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     chat.reasoning_done = delta
     extra: dict[str, Any] = {}
     if isinstance(value, (int, float)):
-        value = text_within(value, frame.data)  # as in the content
+        value = text_within(value, frame)  # as in the content
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
         extra = {key: held for key, held in value.items() if key != name}

@@ -225,7 +225,7 @@ def _said(
     if isinstance(text, str) and (text or (is_blank(number) and is_blank(flag) and not rest)):
         return call.add(steps, _json.encode(text)[1:-1], is_text=True)
     if type(number) in (int, float):
-        return call.add(steps, json_text(number, frame.data, *path, "numberValue"))
+        return call.add(steps, json_text(number, frame, *path, "numberValue"))
     if isinstance(flag, bool):
         return call.add(steps, "true" if flag else "false")
     if not rest and ("nullValue" in piece or piece.get("null_value") is not None):

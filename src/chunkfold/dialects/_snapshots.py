@@ -30,8 +30,8 @@ _MANY = 2048
 _LONG, _STRETCH = 64 << 10, 16 << 10
 # How many parts further on one is looked for that says the same.
 AHEAD = 16
-# A jump of the numbers that is wider than this is no sequence.
-_JUMP = 10_000
+# Numbers that leave out more than this are no sequence.
+_LEFT_OUT = 10_000
 
 
 class Piece(msgspec.Struct, eq=False):
@@ -195,10 +195,12 @@ class Sequence:
     them, or give all events one number, must lose nothing.
     """
 
-    __slots__ = ("_base", "_noted", "_seen")
+    __slots__ = ("_base", "_noted", "_room", "_seen")
 
     def __init__(self) -> None:
         self._base = 0
+        # How many numbers may still be left out: each takes its place.
+        self._room = _LEFT_OUT
         self._noted = False
         # Checksums by number, from the first number on; 0 for those left out, and once in four billion for another.
         # `None` if the numbers tell nothing.
@@ -211,10 +213,10 @@ class Sequence:
             return
         ahead = number - self._base - len(seen)
         if ahead:
-            if ahead >= _JUMP or not seen:
+            if ahead > self._room or not seen:
                 self._seen = None
                 return
-            seen.extend([0] * ahead)
+            self._leave_out(seen, ahead)
         seen.extend(map(crc32, map(str.encode, deltas), told))
 
     def has(self, w: Writer, number: Any, told: str, delta: str = "") -> bool:
@@ -227,9 +229,9 @@ class Sequence:
             self._base = number
         place = number - self._base
         ahead = place - len(seen)
-        if 0 <= ahead < _JUMP:
+        if 0 <= ahead <= self._room:
             if ahead:
-                seen.extend([0] * ahead)
+                self._leave_out(seen, ahead)
             seen.append(mark)
             return False
         if 0 <= place < len(seen) > 1 and seen[place] == mark:
@@ -239,6 +241,10 @@ class Sequence:
             return True
         self._seen = None
         return False
+
+    def _leave_out(self, seen: array[int], numbers: int) -> None:
+        self._room -= numbers
+        seen.extend([0] * numbers)
 
 
 def news(

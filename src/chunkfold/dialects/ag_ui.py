@@ -118,7 +118,7 @@ class AGUI(Dialect):
             if kind not in _CARRIED and not kind.endswith("_CHUNK"):
                 self._end_chunk()
             if kind.startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
-                payload = {**payload, "delta": json_text(payload["delta"], frame.data, "delta")}
+                payload = {**payload, "delta": json_text(payload["delta"], frame, "delta")}
             handler(self, payload, frame)
             if kind not in _OWN_ERRORS:
                 self.error_beside(payload)
@@ -272,7 +272,7 @@ class AGUI(Dialect):
         id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
         slot = self._found("tool_call", payload)
         if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
-            payload = {**_without(payload, "input"), "delta": json_text(given, frame.data, "input")}
+            payload = {**_without(payload, "input"), "delta": json_text(given, frame, "input")}
         self._close("tool_call", _without(payload, "result"))
         if not is_blank(result):
             self._add_result(id_, result, {})

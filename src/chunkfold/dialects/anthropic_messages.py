@@ -197,7 +197,7 @@ class AnthropicMessages(Dialect):
             w.delta(slot, block.get("thinking"))
             w.update(slot, signature=block.get("signature"))
         elif slot.kind in CALLS and block.get("input"):
-            slot.start_input = json_text(block["input"], frame.data, *path, "input")
+            slot.start_input = json_text(block["input"], frame, *path, "input")
         return slot
 
     def _open(self, index: Any, kind: str, block: dict[str, Any]) -> Slot:
@@ -225,7 +225,7 @@ class AnthropicMessages(Dialect):
         delta = payload.get("delta")
         if isinstance(delta, dict) and not isinstance(delta.get("partial_json") or "", str):
             # Some servers send an object.
-            delta = {**delta, "partial_json": json_text(delta["partial_json"], frame.data, "delta", "partial_json")}
+            delta = {**delta, "partial_json": json_text(delta["partial_json"], frame, "delta", "partial_json")}
         kind = _named(delta, _DELTA_FIELDS) if isinstance(delta, dict) else None
         handler, own = DELTAS.get(kind, _NO_DELTA) if isinstance(kind, str) else _NO_DELTA
         if handler is None:

@@ -71,7 +71,7 @@ class BedrockConverse(Dialect):
         super().__init__(writer)
         self._started = False
         # The exact text of the payload, and where in it the event stands.
-        self._text_of: tuple[bytes, tuple[str, ...]] = (b"", ())
+        self._text_of: tuple[Frame | None, tuple[str, ...]] = (None, ())
         self._begin()
 
     def _begin(self) -> None:
@@ -88,18 +88,18 @@ class BedrockConverse(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         handler = HANDLERS.get(frame.event)
         if handler is not None and not isinstance(payload.get(frame.event), dict):
-            self._text_of = frame.data, ()
+            self._text_of = frame, ()
             handler(self, payload)
-            self._text_of = b"", ()
+            self._text_of = None, ()
             if "error" in payload:
                 self._tell_errors(payload)
             return
         members = [key for key, value in payload.items() if key in HANDLERS and isinstance(value, dict)]
         for member in members:
-            self._text_of = frame.data, (member,)
+            self._text_of = frame, (member,)
             HANDLERS[member](self, payload[member])
         if members:
-            self._text_of = b"", ()
+            self._text_of = None, ()
             self.w.extras(payload, frozenset(members))
             if len(payload) > len(members):
                 self._tell_errors(payload)
@@ -241,8 +241,8 @@ class BedrockConverse(Dialect):
 
     def _input_text(self, given: Any, field: str) -> str:
         """The text of an input, which some gateways send as an object."""
-        data, path = self._text_of
-        return json_text(given, data, *path, field, "toolUse", "input")
+        frame, path = self._text_of
+        return json_text(given, frame, *path, field, "toolUse", "input")
 
     def _tool_result(self, index: Any, items: list[Any]) -> None:
         self._part(index, "server_tool_result")
@@ -402,7 +402,7 @@ class BedrockConverse(Dialect):
         kind: Kind = "server_tool_call" if use.get("type") == "server_tool_use" else "tool_call"
         slot = self.w.start(0, kind, **_call(use, beside), number=place)
         path = ("output", "message", "content", place, "toolUse", "input")
-        self.w.delta(slot, json_text(use.get("input"), frame.data, *path))
+        self.w.delta(slot, json_text(use.get("input"), frame, *path))
         return slot
 
     def _whole_result(self, result: dict[str, Any], beside: dict[str, Any], frame: Frame, place: int) -> Slot:

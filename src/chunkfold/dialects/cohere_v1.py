@@ -107,7 +107,7 @@ class CohereV1(Dialect):
                 0,
                 number=_number(delta),
                 name=delta.get("name"),
-                arguments=text_within(delta.get("parameters") or None, frame.data),
+                arguments=text_within(delta.get("parameters") or None, frame),
                 extra={key: value for key, value in delta.items() if key not in _CALL_DELTA},
             )
             self._calls.setdefault(slot)
@@ -129,7 +129,7 @@ class CohereV1(Dialect):
             waiting.setdefault(slot.name, []).append(slot)
         for place, call in w.objects("tool_calls", holder.get("tool_calls")):
             given = None if is_blank(call.get("parameters")) else call["parameters"]
-            arguments = json_text(given, frame.data, *path, "tool_calls", place, "parameters")
+            arguments = json_text(given, frame, *path, "tool_calls", place, "parameters")
             rest = {key: value for key, value in call.items() if key not in _CALL or value is None}
             name = call.get("name") if isinstance(call.get("name"), str) and call["name"] else None
             alike = waiting.get(name) or waiting.get(None)

@@ -255,7 +255,7 @@ class CohereV2(Dialect):
             id=call.get("id"),
             name=function.get("name"),
             # An object with nothing in it is a start.
-            arguments=text_within(function.get("arguments") or None, frame.data),
+            arguments=text_within(function.get("arguments") or None, frame),
             tool_type=word(call.get("type"), default="function"),
             extra={**rest, "function": more} if more else rest,
         )

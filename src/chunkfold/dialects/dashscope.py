@@ -188,7 +188,7 @@ class DashScope(Dialect):
         )
         if not self._is_whole:
             arguments = arguments or None  # an object with nothing in it adds none
-        for text in self._as_sent((index, "tool_call", slot.index), text_within(arguments, frame.data)):
+        for text in self._as_sent((index, "tool_call", slot.index), text_within(arguments, frame)):
             self.w.delta(slot, text)
 
     # Whole texts or pieces

@@ -294,7 +294,7 @@ class Gemini(Dialect):
             self._streamed.leave(choice, id_)
             slot = w.start(choice, "tool_call", id=id_, name=name, tool_type="function", extra=rest)
             if args or not (pieces or goes_on):
-                w.delta(slot, json_text(args, frame.data, *path, args_key))
+                w.delta(slot, json_text(args, frame, *path, args_key))
                 w.stop(slot)
                 return
             if not name:
@@ -310,14 +310,14 @@ class Gemini(Dialect):
     def _code(self, choice: int, code: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """Code that the server runs: the arguments are the whole object."""
         id_ = code.get("id") if isinstance(code, dict) else None
-        self._server_call(choice, id_, "code_execution", about, json_text(code, frame.data, *path), path[-1])
+        self._server_call(choice, id_, "code_execution", about, json_text(code, frame, *path), path[-1])
 
     def _tool_call(self, choice: int, call: Any, about: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """A call of one of the server's own tools."""
         if not isinstance(call, dict):
             self._unknown(choice, "toolCall", _as_sent(about, toolCall=call))
             return
-        text = json_text(call.get("args"), frame.data, *path, "args")
+        text = json_text(call.get("args"), frame, *path, "args")
         rest = _described(about, str(path[-1]), _rest(call, _TOOL_CALL))
         self._server_call(choice, call.get("id"), field(call, "toolType"), rest, text, path[-1])
 

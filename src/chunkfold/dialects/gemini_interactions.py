@@ -255,7 +255,7 @@ class GeminiInteractions(Dialect):
         if isinstance(step.get("arguments"), str) and self._is_whole:
             w.update(slot, extra={"$form": "string"})
         if step.get("arguments"):
-            slot.start_input = json_text(step["arguments"], frame.data, *path, "arguments")
+            slot.start_input = json_text(step["arguments"], frame, *path, "arguments")
         return slot
 
     def _result(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
@@ -336,7 +336,7 @@ class GeminiInteractions(Dialect):
         """More argument text. Where no call was started under that number it goes on the last one that is open."""
         w = self.w
         key = "arguments" if delta.get("arguments") else "partial_arguments"
-        slot, text = w.slot(0, index), json_text(delta.get(key) or None, frame.data, *path, key)
+        slot, text = w.slot(0, index), json_text(delta.get(key) or None, frame, *path, key)
         if slot is None or slot.kind not in CALLS:
             slot = w.last_call(0)
             w.diagnose("orphan_delta", f"argument text for step {counted(index)}, which is no call")
@@ -358,7 +358,7 @@ class GeminiInteractions(Dialect):
             return
         w.update(slot, id=id_, name=name, extra=_rest(delta, _CALL))
         slot.id, slot.name = id_ or slot.id, name or slot.name
-        w.restate_call(slot, json_text(delta.get("arguments"), frame.data, *path, "arguments"))
+        w.restate_call(slot, json_text(delta.get("arguments"), frame, *path, "arguments"))
 
     def _result_delta(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """The result, whole. Another id makes it another result."""

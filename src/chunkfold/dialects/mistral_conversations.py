@@ -338,7 +338,7 @@ class MistralConversations(Dialect):
             number=("entry", place),
             id=id_ if id_ != "null" else None,
             name=payload.get("name"),
-            arguments=json_text(arguments if path else arguments or None, frame.data, *path, "arguments"),
+            arguments=json_text(arguments if path else arguments or None, frame, *path, "arguments"),
         )
         self._tell(
             slot,
@@ -357,7 +357,7 @@ class MistralConversations(Dialect):
         slot = self._execution(self._entry("tool.execution", payload), payload)
         if given is not None and not isinstance(given, str):
             self._tell(slot, {"$form": "object"})
-        self.w.delta(slot, json_text(given if path else given or None, frame.data, *path, "arguments"))
+        self.w.delta(slot, json_text(given if path else given or None, frame, *path, "arguments"))
 
     def _tool_execution_done(self, payload: dict[str, Any], frame: Frame, *path: str | int) -> None:
         """The tool has run. What it says about the run, if anything, is the result."""

@@ -180,7 +180,7 @@ class Ollama(Dialect):
             number=index,
             extra={**rest, **notes, **_at(path)},
         )
-        w.delta(slot, json_text(arguments, frame.data, *path, place, *(() if flat else ("function",)), key))
+        w.delta(slot, json_text(arguments, frame, *path, place, *(() if flat else ("function",)), key))
         w.stop(slot)
 
     def _images(self, value: Any, frame: Frame, *path: str) -> None:

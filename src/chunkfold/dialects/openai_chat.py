@@ -347,7 +347,7 @@ class OpenAIChat(Dialect):
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         if isinstance(value, (int, float)):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
-            value = text_within(value, frame.data)
+            value = text_within(value, frame)
         if isinstance(value, str):
             if self.thoughts or "extra_content" in delta:
                 value = _chat_reasoning.answer_in(self, index, value, delta)

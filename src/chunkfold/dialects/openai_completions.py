@@ -104,7 +104,7 @@ class OpenAICompletions(Dialect):
             w.append(index, "text", None if choice.get("text") else delta.get("content"))
             w.extras(delta, frozenset({"content"}), "choices", index, "delta")
         text = choice.get("text")
-        w.append(index, "text", text_within(text, frame.data) if isinstance(text, (int, float)) else text)
+        w.append(index, "text", text_within(text, frame) if isinstance(text, (int, float)) else text)
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")

@@ -286,10 +286,10 @@ class VercelUI(Dialect):
         if payload.get("inputTextDelta"):
             self._input_delta(payload, frame)
         elif payload.get("input") and not slot.has_text:
-            slot.start_input = json_text(payload["input"], frame.data, "input")
+            slot.start_input = json_text(payload["input"], frame, "input")
 
     def _input_delta(self, payload: dict[str, Any], frame: Frame) -> None:
-        text = json_text(payload.get("inputTextDelta") or None, frame.data, "inputTextDelta")
+        text = json_text(payload.get("inputTextDelta") or None, frame, "inputTextDelta")
         payload = self._with_id(payload)
         slot = self._call(payload)
         if text:
@@ -323,7 +323,7 @@ class VercelUI(Dialect):
         text = "".join(self._inputs.get(_key(payload.get("toolCallId")), ()))
         is_other = not is_blank(given) and given != text and given != _parsed(text)
         if is_other:
-            text = json_text(given, frame.data, "input")
+            text = json_text(given, frame, "input")
         if payload.get("providerExecuted") is True and slot.kind == "tool_call":
             # xAI's provider says so only here.
             self.w.give_to_server(slot, text)
@@ -499,7 +499,7 @@ class VercelUI(Dialect):
                 tool_type="function",
                 extra=rest,
             )
-            w.delta(slot, json_text(given, frame.data, "parts", place, field))
+            w.delta(slot, json_text(given, frame, "parts", place, field))
             w.stop(slot)
         if is_over:
             failed = part.get("errorText") is not None or part["state"] in ("output-error", "output-denied")

@@ -1,6 +1,12 @@
 """The one value that every framing produces."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import msgspec
+
+from chunkfold import _json
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
@@ -20,3 +26,15 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     cut: bool = False
     """The input ended inside this frame. Only `close()` sets it."""
+
+    opened: Any = None
+    """What `text_at` has opened of the data."""
+
+    walk: Any = None
+    """How far who looks for values in the data has come."""
+
+    def text_at(self, *path: str | int) -> str | None:
+        """The exact JSON text at *path* of the data; `None` if there is none."""
+        if self.opened is None:
+            msgspec.structs.force_setattr(self, "opened", {})
+        return _json.exact_at(self.data, *path, opened=self.opened)

@@ -102,9 +102,8 @@ def body(response: Response) -> dict[str, Any]:
         out["object"] = "conversation.response"
     fill(out, conversation_id=response.id, created_at=response.created, usage=usage_of(response.usage))
     kept = extra_of(extra, "outputs")
-    outputs = [
-        _entry(kept[key], _parts_of(response.parts, place), whole=is_whole(response)) for place, key in numbered(kept)
-    ]
+    of_entry = _by_entry(response.parts)
+    outputs = [_entry(kept[key], of_entry.get(place, []), whole=is_whole(response)) for place, key in numbered(kept)]
     if outputs or (not is_whole(response) and (extra or response.id is not None)):
         out["outputs"] = outputs
     error = error_of(response)
@@ -113,20 +112,24 @@ def body(response: Response) -> dict[str, Any]:
         if error.get("type") == "conversation.response.error":
             del out["error"]["type"]
         out["error"] = out["error"] or {"message": None}
-    add_unknown(out, [part for part in response.parts if not _is_in(part, kept)])
+    known = [*kept.values(), *(chunk for entry in kept.values() for chunk in extra_of(entry, "content").values())]
+    add_unknown(out, [part for part in response.parts if not _is_in(part, known)])
     return out
 
 
-def _is_in(part: Part, kept: Mapping[str, Any]) -> bool:
+def _is_in(part: Part, known: list[Any]) -> bool:
     """True for an entry, or a chunk, that stands among the others."""
-    if not isinstance(part, UnknownPart) or part.name == "agent.handoff":
-        return True
-    chunks = [chunk for entry in kept.values() for chunk in extra_of(entry, "content").values()]
-    return part.payload in kept.values() or part.payload in chunks
+    return not isinstance(part, UnknownPart) or part.name == "agent.handoff" or part.payload in known
 
 
-def _parts_of(parts: Iterable[Part], place: int) -> list[Part]:
-    return [part for part in parts if not isinstance(part, UnknownPart) and item_of(part).get("output_index") == place]
+def _by_entry(parts: Iterable[Part]) -> dict[int, list[Part]]:
+    """The parts of each entry, by its place."""
+    found: dict[int, list[Part]] = {}
+    for part in parts:
+        place = item_of(part).get("output_index")
+        if type(place) is int and not isinstance(part, UnknownPart):
+            found.setdefault(place, []).append(part)
+    return found
 
 
 def _entry(kept: Any, parts: list[Part], *, whole: bool) -> Any:
