@@ -7,6 +7,7 @@ a warning under trio. A read that is cancelled ends all of them.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,12 @@ def unwound(pieces: Any, close: Callable[[], Awaitable[Any]]) -> Callable[[], Aw
 
     async def closing() -> None:
         try:
-            await unwind(pieces)
+            with contextlib.suppress(Exception):
+                await unwind(pieces)
         finally:
             await close()
+        # Another task may have been reading.
+        await unwind(pieces)
 
     return closing
 
