@@ -525,6 +525,28 @@ def test_an_exception_with_a_response_of_another_kind_is_told_all_the_same():
     assert (error.type, error.message, error.origin) == ("ThrottlingException", "Slow", "transport")
 
 
+def test_an_exception_that_cannot_say_what_it_is_about_is_told_all_the_same():
+    """`ClientConnectorError(None, OSError())` of aiohttp, as tests make it, raises where it is asked for its text."""
+
+    class ClientConnectorError(OSError):
+        def __str__(self):
+            return self.key.host
+
+    failure = ClientConnectorError()
+
+    def pieces():
+        yield BODY[:40]
+        raise failure
+
+    error = fold(pieces()).error
+    assert (error.type, error.message, error.retryable) == ("ClientConnectorError", None, True)
+    done = []
+    with pytest.raises(ClientConnectorError) as raised:
+        list(stream(pieces(), on_done=done.append))
+    assert raised.value is failure
+    assert done[0].error.exception is failure
+
+
 @pytest.mark.parametrize("body", [b"", b"<a href='/v1/chat'>Moved</a>"])
 def test_a_redirection_that_the_client_did_not_follow_is_no_empty_answer(body):
     """httpx follows none unless told to, and a slash too many in an address is enough for one."""

@@ -56,6 +56,7 @@ LAYERS = {
         "_source_folder",
         "_http_errors",
         "_intake",
+        "_unwinding",
         "_reading",
         "_streams",
         "_doors",

@@ -361,6 +361,18 @@ def test_the_observers_of_the_manual():
     ]
 
 
+@pytest.mark.parametrize("silent", [False, True])
+def test_the_time_limit_of_the_manual_keeps_what_came(silent):
+    async def source():
+        yield BODY.removesuffix(b"data: [DONE]\n\n") if silent else BODY
+        if silent:
+            await asyncio.Event().wait()
+
+    response = asyncio.run(block("Ways out")["answer_within"](source(), 0.02))
+    assert response.text == "Hi"
+    assert response.ended == ("cancelled" if silent else "clean")
+
+
 def test_the_lines_of_the_manual():
     class Answer:
         def iter_lines(self):

@@ -1,6 +1,6 @@
 """
 Each way to leave a stream, at each point of it, through each door: the source is closed once, the response is finalised
-once with the right end, and nothing that had come is lost. Trio and anyio are in tests_sdks/test_ways_out_trio.py.
+once with the right end, and nothing that had come is lost. Trio and anyio are in tests_sdks/test_ways_out.py.
 """
 
 from __future__ import annotations
@@ -239,6 +239,67 @@ def test_a_source_that_comes_when_the_stream_was_closed_is_closed_too():
         may_go_on.set()
         assert await reader == []
         assert (slow.given, slow.closed) == (0, 1)
+
+    asyncio.run(run())
+
+
+class Client:
+    """A response of httpx, whose generators read from one another."""
+
+    status_code = 200
+
+    def __init__(self):
+        self.headers = {}
+        self.stream = self
+        self.left = []
+        self.is_silent = asyncio.Event()
+
+    def __aiter__(self):
+        return self.aiter_raw()
+
+    async def aiter_raw(self):
+        try:
+            yield b'data: {"choices":[{"index":0,"delta":{"content":"b"}}]}\n\n' * 3
+            await self.is_silent.wait()
+        finally:
+            self.left.append("raw")
+
+    async def aiter_bytes(self):
+        try:
+            async for piece in self.aiter_raw():
+                yield piece
+        finally:
+            self.left.append("bytes")
+
+    async def aiter_lines(self):
+        async for piece in self.aiter_bytes():
+            for line in piece.decode().splitlines():
+                yield line
+
+    async def aclose(self):
+        self.left.append("response")
+
+
+@pytest.mark.parametrize("way", ["astream", "afold", "lines", "resilience.astream"])
+def test_the_generators_of_a_client_are_over_when_their_stream_is_closed(way):
+    """Else those beneath are collected: in tasks of their own under asyncio, with a warning under trio."""
+    client = Client()
+
+    async def run():
+        limits = chunkfold.Limits(parts=0)
+        if way == "afold":
+            with pytest.raises(chunkfold.LimitExceeded):
+                await chunkfold.afold(client, limits=limits)
+        else:
+            if way == "resilience.astream":
+                events = resilience.astream(lambda: client)
+            else:
+                events = chunkfold.astream(client if way == "astream" else chunkfold.lines(client.aiter_lines()))
+            async with events:
+                async for _ in events:
+                    break
+        assert client.left == (["raw", "bytes"] if way == "lines" else ["raw", "bytes", "response"])
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(run())
 

@@ -266,3 +266,23 @@ def test_real_async_client_under_trio(sdk, door, server):
     trio.run(run)
     gc.collect()
     check_real(done, "cancellation")
+
+
+@pytest.mark.parametrize("sdk", ["openai-chat", "anthropic"])
+def test_a_loop_over_a_real_client_may_be_left_under_trio(sdk, server):
+    """Which warns of generators that are collected."""
+    play(server, sdk, silent=True)
+
+    async def run():
+        clients = AsyncClients(server.url)
+        stream = await clients.stream(sdk)
+        async with chunkfold.astream(stream) as events:
+            async for event in events:
+                if has_said(event):
+                    break
+        assert stream.response.is_closed
+        assert events.response().text == "abc"
+        await clients.close()
+
+    trio.run(run)
+    gc.collect()

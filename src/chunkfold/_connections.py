@@ -6,7 +6,7 @@ Clients and SDKs are known by the names of their errors; none is imported.
 
 from __future__ import annotations
 
-__all__ = ["is_passing", "status_of"]
+__all__ = ["is_passing", "sentence_of", "status_of"]
 
 # Errors of connections that are no OSError: httpx and its kin, aiohttp, urllib3, requests, http.client, botocore, the
 # SDKs built on them, anyio and trio. A name stands for every class below it.
@@ -41,6 +41,17 @@ def is_passing(exception: BaseException) -> bool:
     if isinstance(exception, (OSError, EOFError)):
         return not isinstance(exception, ValueError)
     return bool(_names(exception) & _CONNECTION_ERRORS)
+
+
+def sentence_of(exception: BaseException) -> str | None:
+    """
+    What *exception* says; `None` if nothing, or if it cannot say it: those of aiohttp fail where a test has made them
+    without a connection.
+    """
+    try:
+        return str(exception) or None
+    except Exception:  # noqa: BLE001 - a foreign exception may fail in any way
+        return None
 
 
 def status_of(exception: BaseException) -> int | None:

@@ -251,7 +251,7 @@ def transport_error(exception: BaseException) -> StreamError:
     What an exception of the source is in the response. An SDK's exception may tell what the provider said; those whose
     streams are generators ask only when they are read, and so it may have the status of an answer.
     """
-    from chunkfold._connections import is_passing, status_of
+    from chunkfold._connections import is_passing, sentence_of, status_of
 
     body, status = error_body_of(exception), status_of(exception)
     if body is not None:
@@ -260,7 +260,7 @@ def transport_error(exception: BaseException) -> StreamError:
         said = (error_in(body) if "error" in body else None) or read_error(body, raw=body)
     else:
         said = StreamError(
-            type=type(exception).__name__, message=str(exception) or None, retryable=is_passing(exception)
+            type=type(exception).__name__, message=sentence_of(exception), retryable=is_passing(exception)
         )
     if status is not None:
         from chunkfold.dialects._error_words import is_retryable

@@ -161,11 +161,12 @@ def open_async_source(source: Any) -> Opened:
         return Opened(_AsyncFile(source))
     if isinstance(source, AsyncIterable):
         from chunkfold._sdk_streams import unread_stream
+        from chunkfold._unwinding import unwound
 
         beneath = unread_stream(source)
         pieces = _begun(source.__aiter__) if beneath is None else beneath.aiter_bytes()
         close = getattr(source, "aclose", None) or getattr(source, "close", None) or getattr(pieces, "aclose", None)
-        return Opened(pieces, close)
+        return Opened(pieces, close if beneath is None or close is None else unwound(pieces, close))
     return open_source(source)
 
 
@@ -249,6 +250,9 @@ class _AsyncLines:
         return _with_end(await self._lines.__anext__())
 
     async def aclose(self) -> None:
+        from chunkfold._unwinding import unwind
+
+        await unwind(self._lines)
         close = getattr(self._lines, "aclose", None)
         if close is not None:
             await close()
@@ -436,7 +440,10 @@ def _async_http_response(source: Any) -> Opened | None:
     if isinstance(status, int) and callable(getattr(source, "aiter_bytes", None)):
         if not _is_async_httpx(source):
             return None
-        return Opened(_begun(source.aiter_bytes), source.aclose, status=status, retry_after=retry_after)
+        from chunkfold._unwinding import unwound
+
+        pieces = _begun(source.aiter_bytes)
+        return Opened(pieces, unwound(pieces, source.aclose), status=status, retry_after=retry_after)
     content: Any = getattr(source, "content", None)
     status = getattr(source, "status", None)
     if isinstance(status, int) and hasattr(content, "iter_any"):

@@ -701,6 +701,23 @@ def test_l51_every_attempt_passes_the_limiter():
     assert clock.time == pytest.approx(1120)
 
 
+@pytest.mark.parametrize(
+    ("settings", "waited"),
+    [
+        ({"rate_limits": None}, 7),
+        ({"rate_limits": RateLimitRetry(times=0, escalate_after=0)}, 7),
+        ({"rate_limits": RateLimitRetry(times=0, escalate_after=None, cap=5)}, 5),
+        ({"rate_limits": RateLimitRetry(times=0, escalate_after=None, obey=False)}, 0),
+        ({"rate_limits": None, "fallback": lambda: iter(ANSWER)}, 0),  # it may go through the same limiter
+    ],
+)
+def test_a_refusal_that_is_final_holds_the_others_too(settings, waited):
+    clock = FakeClock()
+    limiter = RateLimiter(requests=600, clock=clock)
+    run(limited(retry_after="7"), clock, limiter=limiter, limiter_key="k", **settings)
+    assert limiter.acquire("k").waited == pytest.approx(waited)
+
+
 def test_l51_who_would_wait_too_long_is_told_at_once_or_goes_ahead_if_that_is_asked_for():
     clock = FakeClock()
     limiter = RateLimiter(requests=1, clock=clock, max_wait=10)

@@ -519,7 +519,20 @@ def test_the_file_of_a_socket_has_the_timeout_of_the_socket():
         with pytest.raises(IdleTimeout):
             list(stream)
         assert stream.response().text == "Hel"
-        assert near.gettimeout() == pytest.approx(0.02, abs=0.01)
+
+
+@pytest.mark.parametrize("own", [None, 9.0, 0.02])
+def test_the_timeout_of_a_socket_is_left_as_it_was_and_stays_in_force_where_it_is_shorter(own):
+    """A connection may serve other requests when the stream is over."""
+    near, far = socket.socketpair()
+    near.settimeout(own)
+    with near, far, near.makefile("rb") as file:
+        far.sendall(b"".join(ANSWER[:2]))
+        stream = resilience.stream(lambda: file, timeouts=Timeouts(idle=0.03), retry=None)
+        with pytest.raises(TimeoutError) as caught:
+            list(stream)
+        assert isinstance(caught.value, IdleTimeout) == (own != 0.02)
+        assert near.gettimeout() == own
 
 
 def test_a_timeout_that_the_transport_has_of_its_own_is_the_transports():

@@ -12,6 +12,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chunkfold._unwinding import trio_in_use
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
@@ -49,7 +51,7 @@ class Clock:
 
     async def asleep(self, seconds: float) -> None:
         """Wait in this task."""
-        trio = _trio()
+        trio = trio_in_use()
         if trio is not None:
             await trio.sleep(seconds)
             return
@@ -64,7 +66,7 @@ class Clock:
         Raises:
             Overdue: If it takes longer.
         """
-        trio = _trio()
+        trio = trio_in_use()
         if trio is not None:
             with trio.move_on_after(max(0.0, seconds)):
                 return await call()
@@ -87,7 +89,7 @@ class Clock:
 
     async def closing(self, call: Callable[[], Any]) -> None:
         """Let *call* close something, also in a task that is being cancelled; not for ever."""
-        anyio: Any = sys.modules.get("anyio") or _trio()
+        anyio: Any = sys.modules.get("anyio") or trio_in_use()
         if anyio is not None:
             with anyio.move_on_after(_CLOSING_SECONDS) as scope:
                 scope.shield = True
@@ -120,7 +122,7 @@ class Steps:
         Raises:
             Overdue: If it takes longer.
         """
-        if type(self._clock).within is not Clock.within or _trio() is not None:
+        if type(self._clock).within is not Clock.within or trio_in_use() is not None:
             return await self._clock.within(seconds, call)
         import asyncio
 
@@ -175,9 +177,3 @@ class Steps:
 
 async def _awaited(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value
-
-
-def _trio() -> Any:
-    """The module trio if it runs the task that asks."""
-    trio = sys.modules.get("trio")
-    return trio if trio is not None and trio.lowlevel.in_trio_task() else None

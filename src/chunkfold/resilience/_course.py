@@ -512,6 +512,8 @@ class Course:
     def _give_up(self, ending: Ending) -> None:
         """Nothing more is tried."""
         failure = ending.exception
+        if ending.rate_limit is not None:
+            self._hold_limiter(self._persistence.asked(ending.rate_limit))
         self._close_open(ending)
         self._finish(self._stands())
         if isinstance(failure, (StreamTimeout, RateLimitEscalation, FallbackFailed)):

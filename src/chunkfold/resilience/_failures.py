@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from chunkfold._connections import status_of
+from chunkfold._connections import sentence_of, status_of
 from chunkfold._folder import transport_error
 from chunkfold._http_errors import said_in, status_error
 from chunkfold.resilience._headers import header, headers_of, retry_after
@@ -40,7 +40,7 @@ def failure_of(exception: BaseException, *, now: float | None = None) -> StreamE
     found = http_failure(status, _body_of(exception), headers_of(exception), now=now)
     changes: dict[str, Any] = {"exception": exception}
     if not found.message:
-        changes["message"] = str(exception) or None
+        changes["message"] = sentence_of(exception)
     return msgspec.structs.replace(found, **changes)
 
 

@@ -45,6 +45,10 @@ class Persistence:
         """Seconds to wait before the next attempt; `None` if there is to be none."""
         return self._after_failure(failure) if limit is None else self._after_refusal(limit)
 
+    def asked(self, limit: RateLimit) -> float:
+        """Seconds that the server wants everybody to wait."""
+        return min(limit.retry_after or 0.0, self._rate_limits.cap) if self._rate_limits.obey else 0.0
+
     def _after_failure(self, failure: StreamError) -> float | None:
         self._failures += 1
         if self._failures > self._retry.times:

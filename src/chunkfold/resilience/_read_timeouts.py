@@ -58,7 +58,7 @@ def read_timeout(source: Any) -> ReadTimeout | None:
         if node is None:
             break
         if callable(getattr(node, "settimeout", None)):
-            return ReadTimeout(node.settimeout)
+            return _socket(node)
         extensions = getattr(node, "extensions", None)
         if isinstance(extensions, Mapping) and callable(getattr(extensions.get("network_stream"), "read", None)):
             return _httpcore(extensions["network_stream"])
@@ -85,6 +85,23 @@ def never_waits(source: Any) -> bool:
         except (OSError, ValueError):
             return False
     return False
+
+
+def _socket(node: Any) -> ReadTimeout:
+    """That of a socket is given back as it was: the connection may be used again. A shorter one stays in force."""
+    ask = getattr(node, "gettimeout", None)
+    if not callable(ask):
+        return ReadTimeout(node.settimeout)
+    own: float | None = ask()
+
+    def set_seconds(seconds: float) -> None:
+        node.settimeout(min(seconds, own or seconds))
+
+    def release() -> None:
+        with contextlib.suppress(OSError):
+            node.settimeout(own)
+
+    return ReadTimeout(set_seconds, release)
 
 
 def _httpcore(stream: Any) -> ReadTimeout:

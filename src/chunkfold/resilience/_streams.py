@@ -10,6 +10,7 @@ from chunkfold._intake import next_of
 from chunkfold._observers import NAMES, Observers, Teller
 from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold._streams import AnswerText, AsyncText
+from chunkfold._unwinding import unwind
 from chunkfold._wording import checked
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
@@ -39,8 +40,6 @@ _RATE_LIMITS = RateLimitRetry()
 
 # A transport that gave up so much before its time has given up in time: clocks have a grain.
 _GRAIN = 0.002
-# What a client has read ahead is given without waiting, and so without being cancelled.
-_READS_AT_HAND = 64
 
 
 def stream(
@@ -487,7 +486,7 @@ class AsyncResilientStream(_Resilient):
         opened, self._opened = self._opened, None
         if opened is not None:
             pieces = opened.pieces
-            for close in (lambda: self._unwind(pieces), *self._closings(getattr(pieces, "aclose", None))):
+            for close in (lambda: unwind(pieces), *self._closings(getattr(pieces, "aclose", None))):
                 try:
                     await self._clock.closing(close)
                 except RuntimeError:
@@ -495,21 +494,6 @@ class AsyncResilientStream(_Resilient):
                     self._opened = opened
                 except Exception:  # noqa: BLE001 - the response is complete
                     pass
-
-    async def _unwind(self, pieces: Any) -> None:
-        """
-        End a generator that reads from other generators, as those of httpx do.
-
-        One that is closed drops those beneath it, and they are left to be collected, in tasks of their own. A read that
-        is cancelled ends all of them.
-        """
-        for _ in range(_READS_AT_HAND):
-            if getattr(pieces, "ag_frame", None) is None:
-                return
-            try:
-                await self._clock.within(0.0, pieces.__anext__)
-            except (Overdue, StopAsyncIteration):
-                return
 
     def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
