@@ -69,8 +69,6 @@ END = chunk(reason="stop")
              ("reasoning", "**Plan**\n Look it up."), ("text", "Yes")],
             "So: <thought>**Plan**\n Look it up.</thought>It is.<thought>**Plan**\n Look it up.</thought>Yes",
         ),
-        # Without tags.
-        ([chunk("Hm.", thought=True), chunk("</>"), END], [("reasoning", "Hm."), ("text", "</>")], "Hm.</>"),
         # Cut.
         (THOUGHT, [("reasoning", "**Plan**\n Look it up.")], "<thought>**Plan**\n Look it up."),
         ([chunk("<thought>", thought=True), chunk("</thought>It"), END], [("reasoning", ""), ("text", "It")], "<thought></thought>It"),
@@ -98,9 +96,10 @@ def test_a_call_may_follow():
         assert response.text == ""
 
 
-def test_tags_that_nobody_flagged_are_text():
+def test_a_flag_or_a_tag_alone_makes_no_thought():
     response = folded(chunk("<thought>Hm."), chunk("</thought>It is."), END)
     assert response.text == "<thought>Hm.</thought>It is."
+    assert folded(chunk("It", thought=True), chunk(" is.", thought=True), END).text == "It is."
 
 
 @pytest.mark.parametrize("content", ["<thought>Hm.</thought>It is.", "<think>Hm.</think>", "It is.", "<thought>Hm."])
@@ -111,3 +110,10 @@ def test_a_whole_body_comes_back_as_it_was(content):
     assert response.to_native() == Response.from_native(body).to_native() == body
     if content.startswith("<"):
         assert (response.reasoning, response.text) == ("Hm.", content.partition("</thought>")[2])
+
+
+def test_a_thought_may_begin_behind_text_that_has_the_flag_alone():
+    said = [chunk(text, thought=True) for text in ("It", " is", " so", ": ")]
+    response = folded(*said, *THOUGHT, chunk("</thought>Yes"), END)
+    assert [part.kind for part in response.parts] == ["text", "reasoning", "text"]
+    assert response.text == "It is so: Yes"

@@ -29,6 +29,12 @@ def test_tokens_from_a_cache_are_found_under_each_of_their_names(fields):
     assert usage.raw == {**COUNTS, **fields}
 
 
+@pytest.mark.parametrize("details", ["prompt_tokens_details", "input_tokens_details"])
+def test_tokens_written_to_a_cache_are_found_under_the_name_of_new_api(details):
+    usage = chat_usage({**COUNTS, details: {"cached_tokens": 8, "cached_creation_tokens": 4}})
+    assert (usage.input_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens) == (20, 8, 4)
+
+
 def test_a_name_that_is_filled_with_zero_hides_no_count():
     """LiteLLM and SGLang have two names for one number, and know only one of them."""
     usage = chat_usage({**COUNTS, "completion_tokens_details": {"reasoning_tokens": 0}, "reasoning_tokens": 1})

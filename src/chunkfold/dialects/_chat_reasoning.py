@@ -238,13 +238,14 @@ def answer_in(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any])
         w.append(index, "reasoning", content, extra={"$form": "tag", "$field": tag})
         return ""
     if is_thought:
-        tag = next((tag for tag in _TAGS if content.startswith(f"<{tag}>")), "")
-        return content if chat.is_whole and not tag else _thought(chat, index, content, tag)
+        w.singular = True  # with a tag it begins a thought
+        tag = next((tag for tag in _TAGS if content.startswith(f"<{tag}>")), None)
+        return content if tag is None else _thought(chat, index, content, tag)
     if tag is None:
         return content
     w.singular = True  # the tag is no text
     del chat.thoughts[index]
-    answer = content.removeprefix(f"</{tag}>" if tag else "")
+    answer = content.removeprefix(f"</{tag}>")
     slot = w.current(index, "reasoning")
     if answer != content and slot is not None:
         w.update(slot, extra={"$form": "tagged"})
@@ -253,14 +254,12 @@ def answer_in(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any])
 
 def _thought(chat: OpenAIChat, index: int, content: str, tag: str) -> str:
     """The beginning of a thought, or all of it with the answer behind it, which is returned."""
-    w, closing, answer = chat.w, "", ""
-    w.singular = True  # the tag is no text
-    if tag:
-        content, closing, answer = content[len(tag) + 2 :].partition(f"</{tag}>")
+    w = chat.w
+    thought, closing, answer = content[len(tag) + 2 :].partition(f"</{tag}>")
     start = {"$form": "tagged" if closing else "tag", "$field": tag}
     slot = w.start(index, "reasoning", extra=start)
     slot.goes_on, slot.beside = True, start
-    w.delta(slot, content)
+    w.delta(slot, thought)
     if not closing:
         chat.thoughts[index] = tag
     return answer

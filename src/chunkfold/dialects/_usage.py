@@ -180,6 +180,8 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
         "cache_creation_input_tokens",
         "input_tokens_details.cache_creation_input_tokens",
         "prompt_cache_write_tokens",
+        "prompt_tokens_details.cached_creation_tokens",
+        "input_tokens_details.cached_creation_tokens",
     )
     beside = total(None, cached, written)
     if prompt is not None and beside and _adds_up(given, prompt, output, beside):

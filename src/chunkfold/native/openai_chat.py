@@ -297,7 +297,7 @@ def _plain(part: Part) -> str | None:
     form, tag = item_of(part).get("$form"), item_of(part).get("$field")
     if not isinstance(part, ReasoningPart) or form not in ("tag", "tagged"):
         return None
-    return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}" if tag else part.text
+    return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}"
 
 
 def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
