@@ -104,8 +104,8 @@ _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
     r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
 )
-# How sentences begin that are the text of an exception, which is all that agents pass on: of OpenAI's and Anthropic's SDKs,
-# of Google's, of pydantic-ai, of httpx; and of botocore with the name of Bedrock's.
+# How sentences begin that are the text of an exception, which is all that agents pass on: of the SDKs of OpenAI,
+# Anthropic and Google, of pydantic-ai and httpx; and of botocore, with the name of the service's own.
 _EXCEPTION_TEXT: Final = (
     r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
     r"|An error occurred \((\w+)\) when calling "
