@@ -118,6 +118,8 @@ SENTENCES = [
     ("Internal Server Error", 500, True),
     ("Rate limit exceeded. Try again later.", 429, True),
     ("Not Found", 404, False),
+    # Of Anthropic's error the AI SDK tells the message alone
+    ("Overloaded", None, True),
     # What exceptions say of themselves: openai and anthropic in Python and in JavaScript, google-genai, pydantic-ai,
     # httpx, botocore
     ("Error code: 429 - {'error': {'message': 'Slow down'}}", 429, True),
