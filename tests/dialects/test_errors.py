@@ -125,6 +125,39 @@ def test_the_words_of_an_error_tell_its_status_where_there_is_none(fields, statu
     assert (error.status, error.retryable) == (status, is_retryable)
 
 
+SENTENCES = [
+    # The phrases of HTTP, of Cohere and of Amazon's API Gateway
+    ("too many requests", 429, True),
+    ("Internal Server Error", 500, True),
+    ("Rate limit exceeded. Try again later.", 429, True),
+    ("Not Found", 404, False),
+    # Of Anthropic's error the AI SDK tells the message alone
+    ("Overloaded", None, True),
+    # What exceptions say of themselves: openai and anthropic in Python and in JavaScript, google-genai, pydantic-ai,
+    # httpx, botocore
+    ("Error code: 429 - {'error': {'message': 'Slow down'}}", 429, True),
+    ("Error code: 400 - {'error': {'message': 'Too many requests in one batch'}}", 400, False),
+    ('529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', 529, True),
+    ("401 Incorrect API key provided", 401, False),
+    ("503 UNAVAILABLE. {'error': {'code': 503}}", 503, True),
+    ("status_code: 429, model_name: m, body: {}", 429, True),
+    ("Server error '502 Bad Gateway' for url 'https://example.com'", 502, True),
+    ("An error occurred (ThrottlingException) when calling the ConverseStream operation: Slow down", 429, True),
+    ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
+    # Numbers and words amid a sentence may be anything
+    ("500 tokens are too many", None, False),
+    ("The page was not found", None, False),
+]
+
+
+@pytest.mark.parametrize(("sentence", "status", "is_retryable"), SENTENCES)
+def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_exception(sentence, status, is_retryable):
+    """Agents and interfaces for users pass on nothing else of an error."""
+    error = error_in({"error": sentence})
+    assert (error.message, error.status, error.retryable) == (sentence, status, is_retryable)
+    assert error_in({"error": {"message": sentence, "code": 403}}).status == 403
+
+
 def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
     """Hugging Face."""
     error = error_in({"error": "Model m is currently loading", "estimated_time": 20.5})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FINE", "MINIMAX", "is_known", "is_retryable", "is_used_up", "status_named"]
+__all__ = ["FINE", "MINIMAX", "is_known", "is_retryable", "is_used_up", "status_named", "status_said"]
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
@@ -119,6 +119,12 @@ _USED_UP_TEXT: Final = (
     r"|\b(?:free|hour|week|month) allocated quota exceeded|\u4f59\u989d\u4e0d\u8db3"
     r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)"
 )
+# How sentences begin that are the text of an exception, which is all that agents pass on: of the SDKs of OpenAI,
+# Anthropic and Google, of pydantic-ai and httpx; and of botocore, with the name of the service's own.
+_EXCEPTION_TEXT: Final = (
+    r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
+    r"|An error occurred \((\w+)\) when calling "
+)
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")
 
@@ -162,3 +168,13 @@ def status_named(word: str) -> int | None:
         return found
     letters = "".join(filter(str.isalpha, word)).lower()
     return _PHRASES.get(letters.removesuffix("error").removesuffix("exception"))
+
+
+def status_said(message: str) -> int | None:
+    """The HTTP status that a sentence is the phrase of, or that it begins with as the text of an exception does."""
+    import re
+
+    found = re.match(_EXCEPTION_TEXT, message)
+    if found is None:
+        return status_named(message)
+    return status_named(found[3]) if found[3] else int(found[1] or found[2])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chunkfold import _json
-from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named
+from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named, status_said
 from chunkfold.dialects._words import said_in, whole_number
 from chunkfold.response import StreamError
 
@@ -47,8 +47,10 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     code = next((holder[key] for holder in holders for key in _CODES if _is_code(holder.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
-    number = status if status is not None else _status_of(error, kind, code)
-    words, wait, message = (kind, code, detailed, error.get("error_type")), _retry_after(error), _message_of(error)
+    wait, message = _retry_after(error), _message_of(error)
+    word = message if message and not any(map(str.isspace, message)) else None
+    words = (kind, code, detailed, error.get("error_type"), word)
+    number = status if status is not None else _status_of(error, kind, code) or status_said(message or "")
     return StreamError(
         type=kind,
         message=message,
