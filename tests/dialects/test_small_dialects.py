@@ -67,6 +67,7 @@ MANY_CALLS = {
 MANY_CITATIONS = {
     "anthropic-messages": lambda n: {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "a", "citations": [{"cited_text": f"{k}"} for k in range(n)]}]},
     "openai-responses": lambda n: {"object": "response", "id": "r", "status": "completed", "output": [{"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "a", "annotations": [{"url": f"{k}"} for k in range(n)]}]}]},
+    "gemini-interactions": lambda n: {"id": "i", "object": "interaction", "status": "completed", "steps": [{"type": "model_output", "content": [{"type": "text", "text": "a", "annotations": [{"url": f"{k}"} for k in range(n)]}]}]},
     "openai-chat": lambda n: {"object": "chat.completion", "choices": [{"message": {"content": [{"type": "text", "text": "a"}, *[{"type": "reference", "reference_ids": [k]} for k in range(n)]]}}]},
 }  # fmt: skip
 
