@@ -45,6 +45,14 @@ def test_converse_blobs_come_as_bytes():
     assert (response.dialect, response.ended, response.finish_reason) == ("bedrock-converse", "clean", "stop")
 
 
+def test_an_event_with_several_members_that_nobody_knows_is_carried_once():
+    """It was once for each of them, whole each time."""
+    delta = {"contentBlockIndex": 0, "delta": {"odd": 1, "text": "a", "even": 2}}
+    response = fold_payloads([{"messageStart": {"role": "assistant"}}, {"contentBlockDelta": delta}])
+    assert response.text == "a"
+    assert [(part.name, part.payload) for part in response.parts if part.kind == "unknown"] == [("delta.odd", delta)]
+
+
 def test_invoke_chunks_come_as_bytes():
     response = fold_payloads(
         [chunk({"generation": "Hi", "prompt_token_count": 1}), chunk({"generation": "!", "stop_reason": "stop"})]

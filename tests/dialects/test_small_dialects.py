@@ -64,22 +64,32 @@ MANY_CALLS = {
     "mistral-conversations": lambda n: {"object": "conversation.response", "conversation_id": "c", "outputs": [{"type": "function.call", "tool_call_id": f"t{k}", "name": "f", "arguments": OBJECT} for k in range(n)]},
     "openai-chat": lambda n: {"object": "chat.completion", "choices": [{"message": {"tool_calls": [{"id": f"t{k}", "function": {"name": "f", "arguments": OBJECT}} for k in range(n)]}, "finish_reason": "tool_calls"}]},
 }  # fmt: skip
+MANY_CITATIONS = {
+    "anthropic-messages": lambda n: {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "a", "citations": [{"cited_text": f"{k}"} for k in range(n)]}]},
+    "openai-responses": lambda n: {"object": "response", "id": "r", "status": "completed", "output": [{"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "a", "annotations": [{"url": f"{k}"} for k in range(n)]}]}]},
+    "gemini-interactions": lambda n: {"id": "i", "object": "interaction", "status": "completed", "steps": [{"type": "model_output", "content": [{"type": "text", "text": "a", "annotations": [{"url": f"{k}"} for k in range(n)]}]}]},
+    "openai-chat": lambda n: {"object": "chat.completion", "choices": [{"message": {"content": [{"type": "text", "text": "a"}, *[{"type": "reference", "reference_ids": [k]} for k in range(n)]]}}]},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("dialect", MANY_CALLS)
-def test_many_calls_in_one_body_take_time_in_proportion(dialect):
-    """The body was opened once for each of them, to take the exact text of its arguments."""
+@pytest.mark.parametrize(
+    ("dialect", "body", "few"),
+    [*((*named, 50) for named in MANY_CALLS.items()), *((*named, 300) for named in MANY_CITATIONS.items())],
+    ids=[*MANY_CALLS, *(f"{dialect} cites" for dialect in MANY_CITATIONS)],
+)
+def test_many_calls_or_citations_in_one_body_take_time_in_proportion(dialect, body, few):
+    """The body was opened once for each call, to take the exact text of its arguments; citations were all compared."""
 
     def seconds(count):
-        body = json.dumps(MANY_CALLS[dialect](count)).encode()
+        text = json.dumps(body(count)).encode()
         begun = time.thread_time()
-        response = chunkfold.fold(body, dialect)
-        assert len(response.tool_calls) == count
+        response = chunkfold.fold(text, dialect)
+        assert len(response.tool_calls) + len(response.annotations) == count
         assert response.to_native()
         return time.thread_time() - begun
 
     seconds(20)
-    assert min(seconds(400) for _ in range(2)) < 8 * 3 * min(seconds(50) for _ in range(3))
+    assert min(seconds(8 * few) for _ in range(2)) < 8 * 3 * min(seconds(few) for _ in range(3))
 
 
 def test_arguments_that_python_takes_for_equal_keep_their_own_texts():

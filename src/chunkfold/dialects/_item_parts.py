@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._output_items import PART, PARTS, part_of, part_row
 from chunkfold.dialects._snapshots import Piece, news, next_told
-from chunkfold.dialects._words import word
+from chunkfold.dialects._words import has_repeats, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ItemParts:
     def keep(self, item: Item, family: str, piece: Piece, part: dict[str, Any]) -> None:
         """Further fields of a part. The part that its item is has the item's, and a refusal cannot have any."""
         fields, cited = news(piece.fields, part, PART, whole=True), part.get("annotations")
-        if isinstance(cited, list) and any(cited.count(citation) > 1 for citation in cited):
+        if isinstance(cited, list) and has_repeats(cited):
             fields["annotations"] = cited  # a part has each once
         if part.get("type") == "text" or (part.get("type") == "output_text" and piece.slot.kind == "reasoning"):
             fields["type"] = part["type"]  # as chat calls it; as LiteLLM does

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from chunkfold.response import FinishReason
 
 __all__ = [
-    "are_objects_once", "choice_index", "counted", "finish_reason", "is_blank", "is_empty", "is_ping", "is_real",
-    "said_in", "says_nothing", "telling", "whole_number", "word",
+    "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
+    "is_real", "said_in", "says_nothing", "telling", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -70,7 +70,12 @@ def are_objects_once(value: Any) -> bool:
     """True for a list of objects of which each is there once, as annotations are kept."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return False
-    return len(set(map(_json.identity, value))) == len(value)
+    return not has_repeats(value)
+
+
+def has_repeats(items: list[Any]) -> bool:
+    """True if something is more than once in *items*, of which annotations keep the first."""
+    return len(set(map(_json.identity, items))) < len(items)
 
 
 def said_in(holder: Mapping[str, Any]) -> list[str]:

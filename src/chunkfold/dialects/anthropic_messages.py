@@ -17,7 +17,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._usage import anthropic_usage
-from chunkfold.dialects._words import counted, is_blank, is_empty, telling, word
+from chunkfold.dialects._words import counted, has_repeats, is_blank, is_empty, telling, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -191,7 +191,7 @@ class AnthropicMessages(Dialect):
             citations = block.get("citations")
             if isinstance(citations, list):
                 w.annotations(0, slot, citations)
-                if any(citations.count(citation) > 1 for citation in citations):
+                if has_repeats(citations):
                     w.update(slot, extra={"citations": citations})
         elif kind == "thinking":
             w.delta(slot, block.get("thinking"))

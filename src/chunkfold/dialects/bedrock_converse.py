@@ -175,12 +175,15 @@ class BedrockConverse(Dialect):
         self.w.message()
         self.w.extras(event, _BLOCK_EVENT)
         index = _index_of(event)
+        strange: list[str] = []
         for member, value in _members(event.get(field)):
             handler, shape = handlers.get(member, (None, object))
             if handler is not None and isinstance(value, shape):
                 handler(self, index, value)
             else:
-                self.w.unknown(f"{field}.{member}".rstrip("."), event)
+                strange.append(f"{field}.{member}".rstrip("."))
+        if strange:
+            self.w.unknown(strange[0], event)  # which has the others too
 
     def _start_call(self, index: Any, use: dict[str, Any]) -> None:
         """The same call started again is no second one."""

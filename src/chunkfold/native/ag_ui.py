@@ -102,7 +102,7 @@ def body(response: Response) -> dict[str, Any]:
         out["usage"] = usage.get("usage", usage)
     history = extra.get("messages")
     others = [part for part in response.parts if _is_of_user(part)]
-    messages = _messages([part for part in response.parts if part not in others], whole=is_whole(response))
+    messages = _messages([part for part in response.parts if not _is_of_user(part)], whole=is_whole(response))
     out["messages"] = [
         *(copied(history) if isinstance(history, list) else ()),
         *(_other(part) for part in others if isinstance(part, UnknownPart)),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold._extras import index_of, key_of
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
@@ -212,8 +213,9 @@ def _add_unknown(out: list[_Step], part: UnknownPart) -> None:
 
 def _add_citations(out: list[_Step], response: Response) -> None:
     """Citations that came for a step without any text."""
-    known = [item for part in response.parts if isinstance(part, TextPart) for item in part.annotations]
-    others = [copied(item) for item in response.annotations if item not in known]
+    texts = [part for part in response.parts if isinstance(part, TextPart)]
+    known = {_json.identity(item) for part in texts for item in part.annotations}
+    others = [copied(item) for item in response.annotations if _json.identity(item) not in known]
     if others:
         content = {"type": "text", "text": "", "annotations": others}
         out.append((None, {"type": "model_output", "content": [content]}))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold import _json
 from chunkfold.dialects._chat_flat import FORM
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.dialects._media import base64_text
@@ -458,8 +459,8 @@ def _add_annotations(
 ) -> None:
     """Citations that do not stand in another field already."""
     listed = out.get("citations")
-    known = (*(listed if isinstance(listed, list) else ()), *cited)
-    found = [item for item in annotations if item not in known and item.get("value", item) not in known]
+    known = set(map(_json.identity, (*(listed if isinstance(listed, list) else ()), *cited)))
+    found = [item for item in annotations if known.isdisjoint(map(_json.identity, (item, item.get("value", item))))]
     if found and not out.get("annotations"):
         out["annotations"] = copied(found)
 
