@@ -511,6 +511,47 @@ def test_what_never_waits_needs_none(tmp_path):
     asyncio.run(main())
 
 
+class _AsyncFile:
+    """As aiofiles and trio have them."""
+
+    def __init__(self, data):
+        self.data, self.closed = data, False
+
+    async def read(self, size):
+        data, self.data = self.data, b""
+        return data
+
+    async def aclose(self):
+        self.closed = True
+
+
+def test_a_file_that_connect_opens_is_closed_after_each_attempt(tmp_path):
+    """Nobody else has it in hand."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.write_bytes(b"".join(ANSWER))
+    cut.write_bytes(ROLE)
+    opened = []
+
+    def connect():
+        opened.append((whole if opened else cut).open("rb"))
+        return opened[-1]
+
+    stream = resilience.stream(connect, clock=FakeClock(), timeouts=Timeouts(total=9))
+    list(stream)
+    assert stream.response().text == "Hello"
+    assert [file.closed for file in opened] == [True, True]
+
+    def connect_async():
+        opened.append(_AsyncFile(b"".join(ANSWER)))
+        return opened[-1]
+
+    async def main():
+        return [event async for event in resilience.astream(connect_async)]
+
+    assert asyncio.run(main())[-1] == MessageStop("clean")
+    assert opened[-1].closed
+
+
 def test_the_file_of_a_socket_has_the_timeout_of_the_socket():
     near, far = socket.socketpair()
     with near, far, near.makefile("rb") as file:

@@ -192,7 +192,7 @@ class _Resilient:
         self._course = course
         self._clock = course.clock
         self._opened: Opened | None = None
-        # How to close what is read, and to leave what opened it.
+        # How to close what is read, a file too since it was opened for us alone, and to leave what opened it.
         self._ways_out: tuple[Callable[[], Any] | None, ...] = ()
         remember(self)
 
@@ -312,7 +312,7 @@ class ResilientStream(_Resilient):
             source = error
         try:
             self._opened = opened = open_source(source)
-            self._ways_out = (opened.close, leave)
+            self._ways_out = (opened.close or getattr(source, "close", None), leave)
             if self._course.is_timed:
                 self._timeout = read_timeout(source)
         except (TypeError, OSError) as error:
@@ -465,7 +465,8 @@ class AsyncResilientStream(_Resilient):
             source = error
         try:
             self._opened = opened = open_async_source(source)
-            self._ways_out = (opened.close, *leave)
+            close = opened.close or getattr(source, "aclose", None) or getattr(source, "close", None)
+            self._ways_out = (close, *leave)
             if self._course.is_timed and not hasattr(opened.pieces, "__anext__") and not never_waits(source):
                 kind = type(source).__name__
                 raise TimeoutUnsupported(f"a {kind}", "it blocks the event loop; give an asynchronous source")
