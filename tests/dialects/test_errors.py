@@ -158,6 +158,25 @@ def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_excep
     assert error_in({"error": {"message": sentence, "code": 403}}).status == 403
 
 
+@pytest.mark.parametrize(
+    ("message", "is_retryable"),
+    [
+        ("server busy, please try again.  maximum pending requests exceeded", True),  # Ollama
+        ("Overloaded", True),
+        ("too many requests", True),  # Cohere
+        ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", True),
+        ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", False),
+        ("model 'm' not found", False),
+    ],
+)
+def test_a_sentence_tells_whether_to_try_again_where_nothing_else_does(message, is_retryable):
+    """`rate_limit_of` told of a limit, and nobody asked again."""
+    for error in ({"error": message}, {"error": {"message": message}}, {"message": message}):
+        told = error_body(error)
+        assert (told.message, told.retryable) == (message, is_retryable)
+    assert not error_in({"error": {"message": message, "code": 400}}).retryable
+
+
 def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
     """Hugging Face."""
     error = error_in({"error": "Model m is currently loading", "estimated_time": 20.5})

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FINE", "MINIMAX", "is_known", "is_retryable", "is_used_up", "status_named", "status_said"]
+__all__ = [
+    "FINE", "LIMIT_TEXT", "MINIMAX", "OVERLOADED_TEXT", "is_known", "is_retryable", "is_used_up", "status_named",
+    "status_said",
+]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
 # AWS's Bedrock runtime exceptions, OpenRouter's error_type, OpenAI's codes.
@@ -125,6 +128,12 @@ _EXCEPTION_TEXT: Final = (
     r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
     r"|An error occurred \((\w+)\) when calling "
 )
+# What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere.
+LIMIT_TEXT: Final = r"(?i)rate.?limit|too many requests|throttl|\b429\b"
+OVERLOADED_TEXT: Final = (
+    r"(?i)overloaded|\b(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
+    r"|serv(?:er|ice) (?:is )?(?:too )?busy"
+)
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")
 
@@ -133,24 +142,29 @@ def is_retryable(
     words: Iterable[Any], status: int | None, message: str | None = None, *, is_asked_to_wait: bool = False
 ) -> bool:
     """
-    True if the same request may succeed later: by any of the error's *words*, by its HTTP *status*, or if it says how
-    long to wait; and what was paid for is not used up.
+    True if the same request may succeed later: by any of the error's *words*, by its HTTP *status*, or, where there is
+    none, if it says how long to wait, or nothing but that there was too much; and what was paid for is not used up.
     """
+    words = [word for word in words if word]
     said = [word for word in words if isinstance(word, str)]
     if not _RETRY.isdisjoint(said) or any("overloaded" in word.lower() for word in said):
         may_pass = True
+    elif status is None:
+        may_pass = is_asked_to_wait or (not words and (_says(LIMIT_TEXT, message) or _says(OVERLOADED_TEXT, message)))
     else:
-        may_pass = is_asked_to_wait if status is None else status in (408, 425, 429) or status >= 500
+        may_pass = status in (408, 425, 429) or status >= 500
     return may_pass and not is_used_up(said, message)
 
 
 def is_used_up(words: Iterable[str], message: str | None) -> bool:
     """True if what was paid for is used up, by any of the error's *words* or by its sentence."""
-    if not _USED_UP.isdisjoint(words):
-        return True
+    return not _USED_UP.isdisjoint(words) or _says(_USED_UP_TEXT, message)
+
+
+def _says(text: str, message: str | None) -> bool:
     import re
 
-    return message is not None and re.search(_USED_UP_TEXT, message) is not None
+    return message is not None and re.search(text, message) is not None
 
 
 def is_known(word: str) -> bool:

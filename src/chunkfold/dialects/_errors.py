@@ -47,9 +47,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     code = next((holder[key] for holder in holders for key in _CODES if _is_code(holder.get(key))), None)
     metadata = error.get("metadata")
     detailed = metadata.get("error_type") if isinstance(metadata, dict) else None
-    wait, message = _retry_after(error), _message_of(error)
-    word = message if message and not any(map(str.isspace, message)) else None
-    words = (kind, code, detailed, error.get("error_type"), word)
+    words, wait, message = (kind, code, detailed, error.get("error_type")), _retry_after(error), _message_of(error)
     number = status if status is not None else _status_of(error, kind, code) or status_said(message or "")
     return StreamError(
         type=kind,

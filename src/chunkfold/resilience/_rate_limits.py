@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from chunkfold._value import Value
-from chunkfold.dialects._error_words import is_used_up
+from chunkfold.dialects._error_words import LIMIT_TEXT, OVERLOADED_TEXT, is_used_up
 from chunkfold.resilience._failures import failure_of
 from chunkfold.resilience._headers import header, headers_of, retry_after
 from chunkfold.response import StreamError
@@ -74,12 +74,7 @@ _KIND_TEXTS: tuple[tuple[RateLimitKind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_LIMIT_TEXT = re.compile(r"rate.?limit|too many requests|throttl|\b429\b", re.IGNORECASE)
-_OVERLOADED_TEXT = re.compile(
-    r"overloaded|\b(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
-    r"|serv(?:er|ice) (?:is )?(?:too )?busy",
-    re.IGNORECASE,
-)
+_LIMIT_TEXT, _OVERLOADED_TEXT = re.compile(LIMIT_TEXT), re.compile(OVERLOADED_TEXT)
 _WAIT_TEXT = re.compile(
     r"(?:(?:try|retry)[^.]{0,20}? (?:in|after)|quota will reset after|\bwait) "
     r"(?:(?P<h>\d+) ?h(?:(?:ou)?rs?)?(?![a-z]) ?)?"
