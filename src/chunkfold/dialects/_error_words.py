@@ -99,16 +99,17 @@ _USED_UP: Final = frozenset(
     }
 )  # fmt: skip
 # The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic. "You
-# exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+# exceeded your current quota" is not among them: Gemini says it of the requests of a minute. The last is of the text of
+# openai's exception.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
-    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3"
+    r"|monthly (?:spending limit|included credits)|\u4f59\u989d\u4e0d\u8db3|'insufficient_quota'"
 )
 # How sentences begin that are the text of an exception, which is all that agents pass on: of the SDKs of OpenAI,
-# Anthropic and Google, of pydantic-ai and httpx; and of botocore, with the name of the service's own.
+# Anthropic and Google, of pydantic-ai and httpx; and with the name of their class of botocore, LiteLLM and others.
 _EXCEPTION_TEXT: Final = (
     r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
-    r"|An error occurred \((\w+)\) when calling "
+    r"|(?:An error occurred \(|(?:\w+\.)+)(\w+)(?:\) when calling |: )"
 )
 # Codes that gateways and SDKs give to what went well.
 FINE: Final = (200, "200", "0", "Success", "success")
