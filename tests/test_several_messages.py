@@ -98,3 +98,17 @@ def test_a_message_that_was_not_over_is_replaced_without_a_word():
     body = claude("a", "one")
     response = chunkfold.fold(body[: body.index(b'data: {"type": "content_block_stop"')] + claude("b", "two"))
     assert (response.text, kinds(response)) == ("two", [])
+
+
+CLAUDE = {"id": "a", "type": "message", "content": [{"type": "text", "text": "A"}], "stop_reason": "end_turn"}
+RUN = {"threadId": "t", "runId": "a", "messages": [{"id": "m", "role": "assistant", "content": "A"}]}
+VERCEL = {"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "A"}]}
+
+
+@pytest.mark.parametrize("body", [CLAUDE, RUN, VERCEL], ids=["anthropic", "ag-ui", "vercel"])
+def test_whole_bodies_one_behind_the_other_are_told_of(body):
+    """Lines of a log or of a batch: what is one response here, nobody has sent as one."""
+    one = json.dumps(body).encode() + b"\n"
+    assert not chunkfold.fold(one).diagnostics
+    response = assert_laws(one * 3, [one, one, one])
+    assert {note.kind for note in response.diagnostics} == {"several_messages"}
