@@ -143,3 +143,17 @@ def test_a_body_behind_its_own_pieces_is_no_other_message(stream, whole):
     body = stream("a", "one") + sse(whole("a", "one"))
     response = chunkfold.fold(body)
     assert (response.id, response.text, kinds(response)) == ("a", "one", [])
+
+
+CLAUDE = {"id": "a", "type": "message", "content": [{"type": "text", "text": "A"}], "stop_reason": "end_turn"}
+RUN = {"threadId": "t", "runId": "a", "messages": [{"id": "m", "role": "assistant", "content": "A"}]}
+VERCEL = {"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "A"}]}
+
+
+@pytest.mark.parametrize("body", [CLAUDE, RUN, VERCEL], ids=["anthropic", "ag-ui", "vercel"])
+def test_whole_bodies_one_behind_the_other_are_told_of(body):
+    """Lines of a log or of a batch: what is one response here, nobody has sent as one."""
+    one = json.dumps(body).encode() + b"\n"
+    assert not chunkfold.fold(one).diagnostics
+    response = assert_laws(one * 3, [one, one, one])
+    assert {note.kind for note in response.diagnostics} == {"several_messages"}

@@ -134,7 +134,7 @@ SENTENCES = [
     # Of Anthropic's error the AI SDK tells the message alone
     ("Overloaded", None, True),
     # What exceptions say of themselves: openai and anthropic in Python and in JavaScript, google-genai, pydantic-ai,
-    # httpx, botocore
+    # httpx, botocore, LiteLLM
     ("Error code: 429 - {'error': {'message': 'Slow down'}}", 429, True),
     ("Error code: 400 - {'error': {'message': 'Too many requests in one batch'}}", 400, False),
     ('529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', 529, True),
@@ -143,6 +143,9 @@ SENTENCES = [
     ("status_code: 429, model_name: m, body: {}", 429, True),
     ("Server error '502 Bad Gateway' for url 'https://example.com'", 502, True),
     ("An error occurred (ThrottlingException) when calling the ConverseStream operation: Slow down", 429, True),
+    ("Error code: 429 - {'error': {'message': 'No', 'code': 'insufficient_quota'}}", 429, False),
+    ("litellm.RateLimitError: RateLimitError: OpenAIException - Slow down", 429, True),
+    ("litellm.SomeError: No", None, False),
     ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
     # Numbers and words amid a sentence may be anything
     ("500 tokens are too many", None, False),

@@ -521,3 +521,10 @@ def test_pieces_have_the_names_that_assistant_ui_and_its_imitators_give_them():
         ("d", "g", {"x": 1}),
     ]
     assert response.annotations == ({"type": "source-url", "sourceId": "s", "url": "https://example.com"},)
+
+
+def test_the_message_of_a_stream_with_a_note_of_a_gateway_is_still_known_for_one():
+    response = folded({"type": "text-delta", "id": "0", "delta": "Hi"}, {"heartbeat": True}, {"type": "finish"})
+    again = fold(json.dumps(response.to_native()).encode())
+    assert (again.dialect, again.text, len(again.parts)) == ("vercel-ui", "Hi", 2)
+    assert fold(b'{"role":"user","parts":[{"text":"Hi"}]}').dialect != "vercel-ui"

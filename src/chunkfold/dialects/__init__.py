@@ -130,6 +130,12 @@ class Dialect:
             self._has_several = True
             self.w.diagnose("several_messages", detail)
 
+    def whole(self) -> None:
+        """The payload is a body that was not streamed: nothing is missing from it that the provider sends."""
+        if self.w.is_whole:
+            self.tell_of_several("a whole body came behind another; the response has both, or the last")
+        self.w.whole()
+
     def restated(self, content: Any) -> None:
         """
         A body that was not streamed, with *content*: behind pieces it is the same once more, by a proxy whose stream

@@ -115,18 +115,19 @@ _USED_UP: Final = frozenset(
 # The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic, Gemini,
 # Cohere's keys for a trial, and the limits of plans, of five hours and more, at Anthropic, Ollama, MiniMax, Kimi, Zhipu
 # and DashScope.
-# "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute.
+# "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute. The last is of the
+# text of openai's exception.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
     r"|monthly (?:spending (?:limit|cap)|included credits)|credits are depleted|api calls / month"
     r"|\b(?:free|hour|week|month) allocated quota exceeded|\u4f59\u989d\u4e0d\u8db3"
-    r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)"
+    r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)|'insufficient_quota'"
 )
 # How sentences begin that are the text of an exception, which is all that agents pass on: of the SDKs of OpenAI,
-# Anthropic and Google, of pydantic-ai and httpx; and of botocore, with the name of the service's own.
+# Anthropic and Google, of pydantic-ai and httpx; and with the name of their class of botocore, LiteLLM and others.
 _EXCEPTION_TEXT: Final = (
     r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
-    r"|An error occurred \((\w+)\) when calling "
+    r"|(?:An error occurred \(|(?:\w+\.)+)(\w+)(?:\) when calling |: )"
 )
 # What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere.
 LIMIT_TEXT: Final = r"(?i)rate.?limit|too many requests|throttl|\b429\b"

@@ -79,13 +79,13 @@ class Writer:
         self.splits_think_tags = split_think_tags
         # What the payload says hangs on more than the text of its delta: no other can be read by its likeness.
         self.singular = False
-        # Whether texts are whole was said by the caller, so that nobody need find it out.
+        # Each text is taken for the whole text so far, and whether the caller said so: then nobody need find it out.
+        self.cumulative = False
         self.cumulative_is_asked = False
         self.json_depth = limits.json_depth
         self.table = Table(limits)
         self._name: str | None = None
         self._words: Mapping[str, str] = {}
-        self._cumulative = False
         self._facts: dict[str, Any] = {}
         self._fields = NativeFields()
         self._usage_raw: dict[str, Any] = {}
@@ -99,19 +99,14 @@ class Writer:
         self._name = name
         self._words = words
         if cumulative is not None:
-            self._cumulative = cumulative
-
-    @property
-    def cumulative(self) -> bool:
-        """True if each text is taken for the whole text so far."""
-        return self._cumulative
+            self.cumulative = cumulative
 
     def is_plain(self, choice: int, index: int, *, is_new: bool = False) -> bool:
         """
         True if deltas to that part are written as they come: frames equal around other text mean the same. *is_new*:
         the frame opened the part, which those after it must not do.
         """
-        if self.splits_think_tags or self._cumulative or self.careful or self.singular:
+        if self.splits_think_tags or self.cumulative or self.careful or self.singular:
             return False
         state = self.table.choices[choice]
         slot = state.slots[index]
@@ -287,7 +282,7 @@ class Writer:
             self.unknown(kind, text)
             return None
         state = self.table.choice(choice)
-        if self._cumulative:
+        if self.cumulative:
             text = _whole_texts.news(self, choice, state, kind, text)
             if not text:
                 return None
@@ -461,7 +456,7 @@ class Writer:
         if not isinstance(text, str):
             self.unknown("delta", text)
             return
-        if self._cumulative:
+        if self.cumulative:
             text = _whole_texts.grown(self, slot, text)
         self.write(slot, text)
 

@@ -485,7 +485,7 @@ class AGUI(Dialect):
         """All that the events of a run say, at the end: each message of this run as it stands."""
         w = self.w
         self.restated(payload["messages"])
-        w.whole()
+        self.whole()
         self.end_seen = True
         w.message(id=payload.get("runId"), model=said(payload, "model"))
         self._take_input(payload)

@@ -128,7 +128,7 @@ class AnthropicMessages(Dialect):
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed."""
         self.restated(payload.get("content"))
-        self.w.whole()
+        self.whole()
         self._take_message(payload, frame)
         if "role" in payload:
             self.w.extra(("role",), payload["role"])

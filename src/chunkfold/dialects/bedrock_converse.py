@@ -327,7 +327,7 @@ class BedrockConverse(Dialect):
         message = output["message"]
         self.restated(message.get("content"))
         w.message(role=message.get("role"), model=_routed_to(payload.get("trace")))
-        w.whole()
+        self.whole()
         content = message.get("content")
         for place, block in enumerate(content if isinstance(content, list) else [content]):
             self._whole_block(block, frame, place)

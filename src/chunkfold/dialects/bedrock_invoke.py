@@ -232,7 +232,7 @@ class BedrockInvoke(Dialect):
 
     def _titan_whole(self, payload: dict[str, Any]) -> None:
         """Titan's answer that is not streamed."""
-        self.w.whole()
+        self.whole()
         self._answers(payload, "results", "outputText", "completionReason")
 
     def _llama(self, payload: dict[str, Any]) -> None:

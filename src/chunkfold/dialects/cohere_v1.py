@@ -72,7 +72,7 @@ class CohereV1(Dialect):
     def _no_event(self, kind: str, payload: dict[str, Any], frame: Frame) -> None:
         """A whole body, an error as HTTP answers have it (`{"message": ...}`), or something unknown."""
         if _is_whole(payload):
-            self.w.whole()
+            self.whole()
             self._take_response(payload, frame)
             self.end_seen = True
             self.tell_error(payload)

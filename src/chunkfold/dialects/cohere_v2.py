@@ -90,7 +90,7 @@ class CohereV2(Dialect):
         if _is_whole(payload):
             self.restated(payload["message"].get("content") or payload["message"].get("tool_calls"))
             self._is_whole = True
-            self.w.whole()
+            self.whole()
             self._take_message(payload["message"], frame)
             self.w.extra(("message",), {})
             self.w.blanks(payload, ())

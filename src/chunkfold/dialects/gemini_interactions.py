@@ -114,7 +114,7 @@ class GeminiInteractions(Dialect):
             self.restated(steps if isinstance(steps, list) else None)
             self._is_whole = not self._is_streamed
             if self._is_whole:
-                w.whole()
+                self.whole()
             self._interaction(payload, frame)
             self.end_seen = w.finished > 0
         else:

@@ -152,7 +152,7 @@ class MistralConversations(Dialect):
         w = self.w
         self.restated(payload.get("outputs"))
         self._is_whole = True
-        w.whole()
+        self.whole()
         w.message(id=payload.get("conversation_id"), created=payload.get("created_at"))
         for place, entry in w.objects("outputs", payload.get("outputs")):
             kind = entry.get("type")

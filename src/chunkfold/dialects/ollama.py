@@ -91,7 +91,7 @@ class Ollama(Dialect):
                 w.extra((key,), payload[key])
         message = payload.get("message")
         if payload.get("done") is True:
-            w.whole()
+            self.whole()
             if isinstance(message, dict) and "role" in message:
                 w.extra(("message", "role"), message["role"])
 

@@ -228,7 +228,7 @@ class OpenAIChat(Dialect):
         if not any(isinstance(choice, dict) and _is_whole(choice, payload.get("object")) for choice in choices):
             return
         self.is_whole = True
-        w.whole()
+        self.whole()
         if "object" in payload:
             w.extra(("object",), payload["object"])
 

@@ -158,7 +158,7 @@ class OpenAIResponses(Dialect):
         """What is no event that we know: a whole response, an error, something new."""
         kind = payload.get("type") or frame.event
         if payload.get("object") == "response":
-            self.w.whole()
+            self.whole()
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection

@@ -58,7 +58,7 @@ class TGI(Dialect):
             self.strange(payload, frame, word(payload.get("type"), frame.event))
             return
         if "token" not in payload and not self._texts and isinstance(payload.get("generated_text"), str):
-            w.whole()  # a body that was not streamed has its tokens among the details
+            self.whole()  # a body that was not streamed has its tokens among the details
         for key in known:
             FIELDS[key](self, payload[key], payload)
         w.blanks(payload, _PIECES)

@@ -432,7 +432,7 @@ class VercelUI(Dialect):
         w = self.w
         self.restated(payload["parts"])
         self.end_seen = True
-        w.whole()
+        self.whole()
         w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())
         w.extras(payload, _WHOLE)
@@ -527,13 +527,11 @@ def _key(id_: Any) -> str:
 
 
 def _is_message(payload: Mapping[str, Any]) -> bool:
-    """True for a UI message: parts that each say what they are, and who speaks."""
+    """True for a UI message: parts that say what they are, but for what a gateway has put in, and who speaks."""
     parts = payload.get("parts")
-    return (
-        payload.get("role") in ("assistant", "user", "system")
-        and isinstance(parts, list)
-        and all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts)
-    )
+    if payload.get("role") not in ("assistant", "user", "system") or not isinstance(parts, list):
+        return False
+    return not parts or any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts)
 
 
 def _others(payload: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
