@@ -124,7 +124,22 @@ def whole_mistral(id_, text):
     return {"object": "conversation.response", "conversation_id": id_, "outputs": outputs}
 
 
-WHOLE = [whole_claude, whole_interaction, whole_converse, whole_cohere, whole_mistral]
+def whole_chat(id_, text):
+    call = {"id": f"call_{id_}", "type": "function", "function": {"name": text, "arguments": "{}"}}
+    message = {"role": "assistant", "content": text, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return {"id": id_, "object": "chat.completion", "model": "m", "choices": [choice]}
+
+
+def whole_response(id_, text):
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    item = {"id": f"msg_{id_}", "type": "message", "role": "assistant", "status": "completed", "content": content}
+    return {"id": id_, "object": "response", "status": "completed", "model": "m", "output": [item]}
+
+
+WHOLE = [
+    whole_claude, whole_interaction, whole_converse, whole_cohere, whole_mistral, whole_chat, whole_response,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("whole", WHOLE)
@@ -134,7 +149,7 @@ def test_the_last_body_stands_where_a_file_has_one_a_line(whole):
     ]
     response = assert_laws(b"".join(lines), lines)
     assert (response.id, response.text) == (None if whole is whole_converse else "c", "three")
-    assert (kinds(response), response.ended) == (["several_messages"], "clean")
+    assert (kinds(response), response.truncated) == (["several_messages"], False)
     assert response.to_native() == json.loads(lines[-1])
 
 
@@ -157,3 +172,30 @@ def test_whole_bodies_one_behind_the_other_are_told_of(body):
     assert not chunkfold.fold(one).diagnostics
     response = assert_laws(one * 3, [one, one, one])
     assert {note.kind for note in response.diagnostics} == {"several_messages"}
+
+
+def gemini_payload(id_, text):
+    candidate = {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "modelVersion": "m", "responseId": id_}
+
+
+def ollama_line(id_, text):
+    message = {"role": "assistant", "content": text}
+    return {"model": "m", "created_at": id_, "message": message, "done": True, "done_reason": "stop"}
+
+
+@pytest.mark.parametrize("whole", [gemini_payload, ollama_line])
+def test_what_has_no_start_is_told_of_by_what_comes_behind_its_end(whole):
+    """The payloads of a stream look the same as those of another: nothing is taken back, but it is said."""
+    lines = [json.dumps(whole(id_, text)).encode() + b"\n" for id_, text in (("a", "one"), ("b", "two"))]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.text, kinds(response)) == ("onetwo", ["several_messages"])
+    assert not chunkfold.fold(lines[0]).diagnostics
+
+
+def test_a_last_object_that_comes_twice_is_no_other_message():
+    first = json.dumps({**ollama_line("a", "one"), "done": False}).encode() + b"\n"
+    last = json.dumps(ollama_line("b", "")).encode() + b"\n"
+    assert not chunkfold.fold(first + last * 2).diagnostics
+    usage = json.dumps({**gemini_payload("b", ""), "candidates": [], "usageMetadata": {"promptTokenCount": 1}}).encode()
+    assert not chunkfold.fold(json.dumps(gemini_payload("a", "one")).encode() + b"\n" + usage).diagnostics

@@ -93,6 +93,7 @@ class Gemini(Dialect):
         # Where the response stands in a payload, and whether a part of this one is a part whatever it holds.
         self._root: tuple[str, ...] = ()
         self._begun = self._is_whole = False
+        self._id: Any = None
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         body = _unwrapped(payload)
@@ -129,10 +130,14 @@ class Gemini(Dialect):
 
     def _response(self, payload: Mapping[str, Any], frame: Frame) -> None:
         w, root = self.w, self._root
-        created = field(payload, "createTime")
+        created, id_ = field(payload, "createTime"), field(payload, "responseId")
         # Only Vertex AI says when.
         vendor = "vertexai" if created else None
-        w.message(id=field(payload, "responseId"), model=field(payload, "modelVersion"), created=created, vendor=vendor)
+        if id_ != self._id and payload.get("candidates"):
+            if id_ and self._id and self._reasons:
+                self.tell_of_several("behind a finish reason the stream goes on to another; the response has both")
+            self._id = id_
+        w.message(id=id_, model=field(payload, "modelVersion"), created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)
         for key in payload:

@@ -72,6 +72,8 @@ class Ollama(Dialect):
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:
             self._begin(payload)
+        elif self.end_seen and _text_in(payload):
+            self.tell_of_several("behind its last object the stream goes on to another; the response has both")
         self._message(payload, frame)
         w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _usage)
         done = payload.get("done")
@@ -195,6 +197,11 @@ class Ollama(Dialect):
             slot = w.start(0, "image", extra=_at(path))
             w.data(slot, data)
             w.stop(slot)
+
+
+def _text_in(payload: dict[str, Any]) -> Any:
+    message = payload.get("message")
+    return message.get("content") if isinstance(message, dict) else payload.get("response")
 
 
 def _at(path: tuple[str, ...]) -> dict[str, Any]:

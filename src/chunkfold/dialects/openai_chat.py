@@ -126,8 +126,9 @@ class OpenAIChat(Dialect):
         self._beside: list[tuple[str, Any]] = []
         # The keys of the last chunk, if they say nothing by being there.
         self._usual: tuple[str, ...] | None = None
-        # The payload is a body that was not streamed.
+        # The payload is a body that was not streamed; and its id.
         self.is_whole = False
+        self._id: Any = None
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Most chunks have the keys of the one before, which say nothing by being there."""
@@ -179,6 +180,8 @@ class OpenAIChat(Dialect):
                 return
             w.unknown("choices", choices)
             choices = []
+        if self.is_whole and self._is_next(payload, choices):
+            self.begin_again()
         if error is None or choices:
             vendor = None if _TELLING.isdisjoint(payload) or w.knows("vendor") else self._vendor(payload)
             id_, created = payload.get("id"), payload.get("created")
@@ -227,10 +230,23 @@ class OpenAIChat(Dialect):
         w.unsaid(payload, "id", "model", "created")
         if not any(isinstance(choice, dict) and _is_whole(choice, payload.get("object")) for choice in choices):
             return
-        self.is_whole = True
+        self.is_whole, self._id = True, payload.get("id")
         self.whole()
         if "object" in payload:
             w.extra(("object",), payload["object"])
+
+    def _is_next(self, payload: dict[str, Any], choices: list[Any]) -> bool:
+        """True if a whole body comes behind that of another message, as in a file with one a line."""
+        id_ = payload.get("id")
+        is_other = id_ is not None and self._id is not None and id_ != self._id
+        return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
+
+    def begin_again(self) -> None:
+        for kept in (self.signed, self.thoughts, self.steps, self.items, self.told, self.abreast, self.results):
+            kept.clear()
+        self._executed.clear()
+        self._begun, self._beside = False, []
+        super().begin_again()
 
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:

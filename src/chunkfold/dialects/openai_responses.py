@@ -158,6 +158,8 @@ class OpenAIResponses(Dialect):
         """What is no event that we know: a whole response, an error, something new."""
         kind = payload.get("type") or frame.event
         if payload.get("object") == "response":
+            if self.w.is_whole and text_of(payload, "id") != self._id:
+                self._begin_with(text_of(payload, "id"))  # a file with one body a line
             self.whole()
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
@@ -200,16 +202,18 @@ class OpenAIResponses(Dialect):
     # The response
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        id_ = text_of(response_in(payload), "id")
         if self._items.all or self.end_seen:
-            # A proxy begins anew, or splices in another attempt: what came so far is void.
-            was_over, self.end_seen = self.end_seen, False
-            self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
-            if was_over:
-                self._has_several = False  # with another attempt what was noted before is void
-                self.tell_of_several()
-            self._begin()
+            self._begin_with(text_of(response_in(payload), "id"))
         self._progress(payload, frame)
+
+    def _begin_with(self, id_: str | None) -> None:
+        """A proxy begins anew, or splices in another attempt: what came so far is void."""
+        was_over, self.end_seen = self.end_seen, False
+        self.w.reset(0, "replay" if id_ is None or id_ == self._id else "attempt")
+        if was_over:
+            self._has_several = False  # with another attempt what was noted before is void
+            self.tell_of_several()
+        self._begin()
 
     def _progress(self, payload: dict[str, Any], frame: Frame) -> None:
         for _, response in self.w.objects("response", response_in(payload) or payload.get("response")):
