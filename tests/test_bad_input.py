@@ -513,6 +513,19 @@ def test_hard_shapes_cost_time_in_proportion(hard, options):
     assert is_in_proportion, "eight times the frames cost far more than eight times the time"
 
 
+def test_many_unknown_fields_in_one_delta_cost_time_in_proportion():
+    """Each was looked for among all others when it was seen whether the frame may come again."""
+
+    def seconds(count):
+        frames = [chat({"content": "x"}), chat({"content": "x", **{f"odd{k}": k for k in range(count)}})]
+        begun = time.thread_time()
+        assert fold(frames, "openai-chat").text == "xx"
+        return time.thread_time() - begun
+
+    seconds(20)
+    assert min(seconds(1600) for _ in range(2)) < 8 * 3 * min(seconds(200) for _ in range(3))
+
+
 # Odd arguments
 
 

@@ -29,8 +29,9 @@ _encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").
 _encode_in_order: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
 _children: Callable[[bytes | memoryview], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items: Callable[[bytes | memoryview], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
-# The objects and lists of a document whose members were asked for, by their places and what they were taken for.
-Opened: TypeAlias = "dict[tuple[tuple[str | int, ...], type], Any]"
+# The objects and lists of a document whose members were asked for: the members under `None`, and what was opened of
+# them by their keys or places.
+Opened: TypeAlias = dict[Any, Any]
 
 _NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError)
 # Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
@@ -397,7 +398,7 @@ def exact_at(data: bytes, *path: str | int, opened: Opened | None = None) -> str
     """
     try:
         return str(_inner(data, path, {} if opened is None else opened), "utf-8")
-    except (KeyError, IndexError, RecursionError):
+    except (KeyError, IndexError, TypeError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
         if len(data) * prod([step + 1 for step in path if isinstance(step, int)]) > _READ_AGAIN:
@@ -477,11 +478,13 @@ def raw_items_at(data: bytes, *path: str | int) -> list[msgspec.Raw]:
 
 def _inner(data: bytes | memoryview, path: tuple[str | int, ...], opened: Opened) -> bytes | memoryview:
     """The JSON text at *path*, in place. A list with many calls in it is read once, not once for each of them."""
-    for depth, step in enumerate(path):
-        place = path[:depth], type(step)
-        if place not in opened:
-            opened[place] = _items(data) if isinstance(step, int) else _children(data)
-        data = memoryview(opened[place][step])
+    for step in path:
+        members: Any = opened.get(None)
+        if members is None:
+            members = opened[None] = _items(data) if isinstance(step, int) else _children(data)
+        data = memoryview(members[step])
+        inside = opened.get(step)
+        opened = opened.setdefault(step, {}) if inside is None else inside
     return data
 
 

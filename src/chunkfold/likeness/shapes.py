@@ -365,11 +365,13 @@ def places_of(
     Where in *payload* the fields are that were kept as they came, and where they were kept. `None` if it cannot be told
     of one, or if one may not vary.
     """
-    leaves = list(_leaves(payload, ()))
+    leaves: dict[str | int, list[tuple[Path, Any]]] = {}
+    for path, leaf in _leaves(payload, ()):
+        leaves.setdefault(path[-1], []).append((path, leaf))
     places: dict[Path, Path] = {}
     for extra in extras:
-        kind, value, key = type(extra.value), extra.value, extra.path[-1]
-        found = [path for path, leaf in leaves if path[-1:] == (key,) and type(leaf) is kind and leaf == value]
+        kind, value, named = type(extra.value), extra.value, leaves.get(extra.path[-1], ())
+        found = [path for path, leaf in named if type(leaf) is kind and leaf == value]
         if kind not in _KEPT_TYPES or len(found) != 1 or found[0] in places or not may_vary(found[0]):
             return None
         places[found[0]] = extra.path
