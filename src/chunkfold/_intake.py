@@ -127,15 +127,17 @@ async def body_of_async(pieces: Any) -> bytes:
 
 def close_quietly(opened: Opened) -> None:
     """
-    Close a source once. What closing raises helps nobody: the response is complete. But a generator cannot be closed
-    while somebody else reads from it, so that this one tries it again.
+    Close a source once. What closing raises helps nobody: the response is complete. But it may have been interrupted,
+    or the source be a generator that somebody else reads from: then it is tried again.
     """
     close, opened.close = opened.close, None
     if close is not None:
         try:
             close()
-        except Exception:  # noqa: BLE001 - as above
+        except BaseException as error:
             opened.close = close
+            if not isinstance(error, Exception):
+                raise
 
 
 async def aclose_quietly(opened: Opened) -> None:
@@ -145,5 +147,7 @@ async def aclose_quietly(opened: Opened) -> None:
             waiting = close()
             if hasattr(waiting, "__await__"):
                 await waiting
-        except Exception:  # noqa: BLE001 - as above
+        except BaseException as error:
             opened.close = close
+            if not isinstance(error, Exception):
+                raise
