@@ -277,14 +277,10 @@ class _Pieces:
         self.owner.closed.append("source")
 
 
-@pytest.mark.parametrize("door", ["astream", "resilience.astream"])
 @pytest.mark.parametrize("way", ["end", "break"])
-def test_a_source_is_closed_also_where_closing_it_was_cancelled(way, door):
+def test_what_a_resilient_stream_has_opened_is_closed_also_where_closing_was_cancelled(way):
     async def read(source):
-        if door == "astream":
-            opened = chunkfold.astream(await source.__aenter__())
-        else:
-            opened = resilience.astream(lambda: source)
+        opened = resilience.astream(lambda: source)
         try:
             async with opened:
                 async for _ in opened:
@@ -300,7 +296,7 @@ def test_a_source_is_closed_also_where_closing_it_was_cancelled(way, door):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert sorted(source.closed) == (["source"] if door == "astream" else ["opener", "source"])
+        assert sorted(source.closed) == ["opener", "source"]
 
     asyncio.run(run())
 

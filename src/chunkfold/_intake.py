@@ -127,17 +127,15 @@ async def body_of_async(pieces: Any) -> bytes:
 
 def close_quietly(opened: Opened) -> None:
     """
-    Close a source once. What closing raises helps nobody: the response is complete. But it may have been interrupted,
-    or the source be a generator that somebody else reads from: then it is tried again.
+    Close a source once. What closing raises helps nobody: the response is complete. But a generator cannot be closed
+    while somebody else reads from it, so that this one tries it again.
     """
     close, opened.close = opened.close, None
     if close is not None:
         try:
             close()
-        except BaseException as error:
+        except Exception:  # noqa: BLE001 - as above
             opened.close = close
-            if not isinstance(error, Exception):
-                raise
 
 
 async def aclose_quietly(opened: Opened) -> None:
@@ -147,7 +145,5 @@ async def aclose_quietly(opened: Opened) -> None:
             waiting = close()
             if hasattr(waiting, "__await__"):
                 await waiting
-        except BaseException as error:
+        except Exception:  # noqa: BLE001 - as above
             opened.close = close
-            if not isinstance(error, Exception):
-                raise
