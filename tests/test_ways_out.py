@@ -243,6 +243,64 @@ def test_a_source_that_comes_when_the_stream_was_closed_is_closed_too():
     asyncio.run(run())
 
 
+class SlowToClose:
+    """A source and what opens it, of which each takes a while to close."""
+
+    def __init__(self):
+        self.pieces = iter(chunks())
+        self.is_closing = asyncio.Event()
+        self.closed = []
+
+    async def __aenter__(self):
+        return _Pieces(self)
+
+    async def __aexit__(self, *exc):
+        await asyncio.sleep(0)
+        self.closed.append("opener")
+
+
+class _Pieces:
+    def __init__(self, owner):
+        self.owner = owner
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        for piece in self.owner.pieces:
+            return piece
+        raise StopAsyncIteration
+
+    async def aclose(self):
+        self.owner.is_closing.set()
+        await asyncio.sleep(0)
+        self.owner.closed.append("source")
+
+
+@pytest.mark.parametrize("way", ["end", "break"])
+def test_what_a_resilient_stream_has_opened_is_closed_also_where_closing_was_cancelled(way):
+    async def read(source):
+        opened = resilience.astream(lambda: source)
+        try:
+            async with opened:
+                async for _ in opened:
+                    if way == "break":
+                        break
+        finally:
+            await opened.aclose()
+
+    async def run():
+        source = SlowToClose()
+        task = asyncio.ensure_future(read(source))
+        await source.is_closing.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert sorted(source.closed) == ["opener", "source"]
+
+    asyncio.run(run())
+
+
 class Client:
     """A response of httpx, whose generators read from one another."""
 

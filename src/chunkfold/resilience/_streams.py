@@ -193,7 +193,7 @@ class _Resilient:
         self._clock = course.clock
         self._opened: Opened | None = None
         # How to close what is read, a file too since it was opened for us alone, and to leave what opened it.
-        self._ways_out: tuple[Callable[[], Any] | None, ...] = ()
+        self._ways_out: list[Callable[[], Any]] = []
         remember(self)
 
     def response(self) -> Response:
@@ -213,10 +213,9 @@ class _Resilient:
         if self._course.may_reset:
             raise ValueError("text() cannot take back what it gave: with after_output iterate over the events")
 
-    def _closings(self, close_pieces: Callable[[], Any] | None) -> list[Callable[[], Any]]:
+    def _leave_by(self, *ways: Callable[[], Any] | None) -> None:
         """What to call when a source is done with, in order, each once: the pieces may be the source itself."""
-        ways, self._ways_out = (close_pieces, *self._ways_out), ()
-        return [way for at, way in enumerate(ways) if way is not None and way not in ways[:at]]
+        self._ways_out = [way for at, way in enumerate(ways) if way is not None and way not in ways[:at]]
 
     def _pieces(self) -> Any:
         assert self._opened is not None  # noqa: S101 - nothing is read before it is opened
@@ -312,7 +311,7 @@ class ResilientStream(_Resilient):
             source = error
         try:
             self._opened = opened = open_source(source)
-            self._ways_out = (opened.close or getattr(source, "close", None), leave)
+            self._leave_by(getattr(opened.pieces, "close", None), opened.close or getattr(source, "close", None), leave)
             if self._course.is_timed:
                 self._timeout = read_timeout(source)
         except (TypeError, OSError) as error:
@@ -328,15 +327,23 @@ class ResilientStream(_Resilient):
             return Failed(error)
 
     def _close_source(self) -> None:
-        opened, self._opened = self._opened, None
+        self._opened = None
+        ways, self._ways_out = self._ways_out, []
         timeout, self._timeout = self._timeout, None
-        if opened is not None:
-            # The response is complete: what closing raises helps nobody.
-            for close in self._closings(getattr(opened.pieces, "close", None)):
-                with contextlib.suppress(Exception):
-                    close()
-        if timeout is not None:
-            timeout.release()
+        with contextlib.ExitStack() as stack:
+            if timeout is not None:
+                stack.callback(timeout.release)
+            for way in reversed(ways):
+                stack.callback(self._close, way)
+
+    def _close(self, way: Callable[[], Any]) -> None:
+        try:
+            way()
+        except Exception:  # noqa: BLE001 - the response is complete: what closing raises helps nobody
+            pass
+        except BaseException:
+            self._ways_out.append(way)  # it has been interrupted, and is tried again
+            raise
 
     def text(self) -> Iterator[str]:
         """
@@ -466,7 +473,8 @@ class AsyncResilientStream(_Resilient):
         try:
             self._opened = opened = open_async_source(source)
             close = opened.close or getattr(source, "aclose", None) or getattr(source, "close", None)
-            self._ways_out = (close, *leave)
+            pieces = opened.pieces
+            self._leave_by(lambda: unwind(pieces), getattr(pieces, "aclose", None), close, *leave)
             if self._course.is_timed and not hasattr(opened.pieces, "__anext__") and not never_waits(source):
                 kind = type(source).__name__
                 raise TimeoutUnsupported(f"a {kind}", "it blocks the event loop; give an asynchronous source")
@@ -484,17 +492,22 @@ class AsyncResilientStream(_Resilient):
 
     async def _close_source(self) -> None:
         self._steps.close()
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            pieces = opened.pieces
-            for close in (lambda: unwind(pieces), *self._closings(getattr(pieces, "aclose", None))):
-                try:
-                    await self._clock.closing(close)
-                except RuntimeError:
-                    # A generator that another task reads from: that one closes it.
-                    self._opened = opened
-                except Exception:  # noqa: BLE001 - the response is complete
-                    pass
+        self._opened = None
+        ways, self._ways_out = self._ways_out, []
+        async with contextlib.AsyncExitStack() as stack:
+            for way in reversed(ways):
+                stack.push_async_callback(self._close, way)
+
+    async def _close(self, way: Callable[[], Any]) -> None:
+        try:
+            await self._clock.closing(way)
+        except RuntimeError:
+            self._ways_out.append(way)  # a generator that another task reads from: that one closes it
+        except Exception:  # noqa: BLE001 - the response is complete: what closing raises helps nobody
+            pass
+        except BaseException:
+            self._ways_out.append(way)  # it has been interrupted, and is tried again
+            raise
 
     def text(self) -> AsyncIterator[str]:
         """As `ResilientStream.text`."""
