@@ -51,6 +51,23 @@ def test_withheld_thinking_behind_thinking_that_is_shown_is_thinking_of_its_own(
     assert signatures(response) == [("Hm", "S1"), ("", "S2")]
 
 
+@pytest.mark.parametrize(
+    ("name", "wrap"),
+    [
+        ("content", lambda index, said: {"content": [{"type": "thinking", "thinking": "", **said}]}),
+        ("content_blocks", lambda index, said: {"content_blocks": [{"index": index, "delta": said}]}),
+    ],
+)
+def test_a_signature_is_the_end_of_what_it_signs(name, wrap):
+    said = [wrap(place // 2, piece) for place, piece in enumerate(
+        [{"thinking": "Hm"}, {"signature": "S1"}, {"thinking": "Well"}, {"signature": "S2"}]
+    )]  # fmt: skip
+    response = folded(*said)
+    assert signatures(response) == [("Hm", "S1"), ("Well", "S2")]
+    message = response.to_native()["choices"][0]["message"]
+    assert message[name] == [block("Hm", signature="S1"), block("Well", signature="S2")]
+
+
 def test_a_signature_that_comes_again_is_the_same():
     response = folded(blocks(block("Hm")), blocks(block(signature="S1")), blocks(block(signature="S1")))
     assert signatures(response) == [("Hm", "S1")]

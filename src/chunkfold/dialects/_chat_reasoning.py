@@ -64,7 +64,6 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     if signature:
         slot = _sign(chat, index, signature, extra)
         chat.w.update(slot, extra={"signature": signature, "$form": slot.beside.get("$form", extra["$form"])})
-        chat.w.stop(slot)
 
 
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
@@ -224,7 +223,6 @@ def thinking_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, A
                 # The text came without its blocks.
                 slot.beside["$field"] = [*said, "thinking_blocks"]
                 w.update(slot, extra={"$field": slot.beside["$field"]})
-            w.stop(slot)
 
 
 def answer_in(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any]) -> str:
@@ -350,7 +348,7 @@ def thinking_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:
 def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *, to: Slot | None = None) -> Slot:
     """
     The signature of the reasoning at hand; if there is none, or it has another one, that of reasoning that is withheld,
-    which begins with *start*.
+    which begins with *start*. It is the end of what it signs.
     """
     w = chat.w
     slot = to or w.current(index, "reasoning")
@@ -360,6 +358,7 @@ def _sign(chat: OpenAIChat, index: int, signature: Any, start: dict[str, Any], *
     chat.signed[slot] = signature
     is_beside = start.get("$form") == "signed" and (chat.is_whole or slot.beside.get("$form") == "item")
     w.update(slot, signature=signature, extra={"$form": "signed"} if is_beside else None)
+    w.stop(slot)
     return slot
 
 
