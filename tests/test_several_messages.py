@@ -153,6 +153,38 @@ def test_the_last_body_stands_where_a_file_has_one_a_line(whole):
     assert response.to_native() == json.loads(lines[-1])
 
 
+def whole_ernie(id_, text):
+    return {"id": id_, "object": "chat.completion", "created": 1, "result": text, "finish_reason": "normal"}
+
+
+@pytest.mark.parametrize("whole", [*WHOLE, whole_ernie])
+def test_nothing_that_a_body_says_beside_the_message_is_said_by_the_next_one(whole):
+    """Each is the answer to a request of its own: the cached tokens of one must not be billed with the other."""
+    usage = {"prompt_tokens": 7, "input_tokens": 7, "inputTokens": 7, "cache_read_input_tokens": 5}
+    beside = {"usage": usage, "service_tier": "flex", "error": {"type": "server_error", "message": "Oh"}}
+    first, second = {**whole("a", "one"), **beside}, whole("b", "two")
+    lines = [json.dumps(body).encode() + b"\n" for body in (first, second)]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.text, response.usage, response.error) == ("two", None, None)
+    assert response.to_native() == second
+
+
+def test_a_response_that_is_asked_for_until_it_is_over_is_one():
+    begun = {"id": "a", "object": "response", "status": "in_progress", "model": "m", "output": []}
+    lines = [json.dumps(body).encode() + b"\n" for body in (begun, begun, whole_response("a", "one"))]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.text, response.diagnostics) == ("one", ())
+    assert response.to_native() == whole_response("a", "one")
+
+
+def test_a_choice_that_only_the_body_before_had_is_gone():
+    first = whole_chat("a", "one")
+    first["choices"] += [{**first["choices"][0], "index": 1}]
+    lines = [json.dumps(body).encode() + b"\n" for body in (first, whole_chat("b", "two"))]
+    response = assert_laws(b"".join(lines), lines)
+    assert (len(response.choices), response.truncated) == (1, False)
+
+
 @pytest.mark.parametrize(("stream", "whole"), [(claude, whole_claude), (cohere, whole_cohere)])
 def test_a_body_behind_its_own_pieces_is_no_other_message(stream, whole):
     body = stream("a", "one") + sse(whole("a", "one"))

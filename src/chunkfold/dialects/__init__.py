@@ -116,9 +116,13 @@ class Dialect:
             self.w.error(error)
 
     def begin_again(self) -> None:
-        """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""
+        """
+        The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void, and
+        behind a body that was not streamed also what it cost: the next one is that of another request.
+        """
         was_over, self.end_seen = self.end_seen, False
-        self.w.reset(0, "replay")
+        self.w.reset(0, "attempt" if self.w.is_whole else "replay")
+        self._has_several &= not self.w.is_whole  # what was noted before is void then
         if was_over:
             self.tell_of_several()
 

@@ -28,4 +28,4 @@ def unflattened(payload: dict[str, Any]) -> dict[str, Any]:
     choice: dict[str, Any] = {"index": 0, "delta" if is_piece else "message": message}
     if "finish_reason" in payload and payload.get("is_end", True):
         choice["finish_reason"] = payload["finish_reason"]
-    return {**{key: value for key, value in payload.items() if key not in _CHOICE}, "choices": [choice]}
+    return {**{key: value for key, value in payload.items() if key not in _CHOICE}, "$form": FORM, "choices": [choice]}

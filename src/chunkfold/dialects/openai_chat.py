@@ -163,7 +163,6 @@ class OpenAIChat(Dialect):
         if isinstance(choices, dict):
             choices = [choices]
         elif choices is None and _chat_flat.is_flat(payload):
-            w.extra(("$form",), _chat_flat.FORM)
             self.end_seen = self.end_seen or payload.get("is_end") is True
             payload = _chat_flat.unflattened(payload)
             choices = payload["choices"]

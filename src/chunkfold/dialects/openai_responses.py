@@ -160,7 +160,7 @@ class OpenAIResponses(Dialect):
         if payload.get("object") == "response":
             if self.w.is_whole and text_of(payload, "id") != self._id:
                 self._begin_with(text_of(payload, "id"))  # a file with one body a line
-            self.whole()
+            self.w.whole()  # one that is asked for until it is over has the same id
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
