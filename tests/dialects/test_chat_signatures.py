@@ -97,6 +97,26 @@ def test_reasoning_that_is_an_object_may_have_its_signature_in_it(said, made):
     assert response.message.to_request("openai-chat")["reasoning_content"] == made
 
 
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ([{"text": "Hm"}, {"redactedContent": "QUJD"}], {"text": "Hm", "redactedContent": "QUJD"}),
+        (
+            [{"text": "Hm"}, {"signature": "S1"}, {"redactedContent": "QUJD"}],
+            {"text": "Hm", "signature": "S1", "redactedContent": "QUJD"},
+        ),
+        ([{"redactedContent": "QUJD"}], {"text": "", "redactedContent": "QUJD"}),
+        ([{"redactedContent": "QUJD"}, {"text": "Hm"}], {"text": "Hm", "redactedContent": "QUJD"}),
+    ],
+)
+def test_reasoning_that_is_an_object_keeps_what_comes_without_a_text(said, made):
+    """Envoy AI Gateway, where thinking is withheld."""
+    response = folded(*({"reasoning_content": piece} for piece in said), {"content": "So."})
+    assert (response.text, response.reasoning) == ("So.", made["text"])
+    assert response.to_native()["choices"][0]["message"]["reasoning_content"] == made
+    assert response.message.to_request("openai-chat")["reasoning_content"] == made
+
+
 def test_reasoning_that_is_an_object_keeps_the_name_of_its_text():
     """Claude Code Router."""
     response = folded({"thinking": {"content": "Hm."}}, {"thinking": {"signature": "S1"}}, {"content": "So."})

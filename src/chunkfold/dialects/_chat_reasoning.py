@@ -35,7 +35,7 @@ _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
 def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
     """
     Reasoning as plain text, once: under two names it is the same text, and `reasoning_details` has it again.
-    Seen as an object too; its text is in it, or its signature (Envoy AI Gateway, Claude Code Router).
+    Seen as an object too; its text is in it, or what stands beside it (Envoy AI Gateway, Claude Code Router).
     """
     if chat.reasoning_done is delta or _details_have_text(delta.get("reasoning_details")):
         return
@@ -43,17 +43,18 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
         return
     chat.reasoning_done = delta
     extra: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
     if isinstance(value, (int, float)):
         value = text_within(value, frame)  # as in the content
     if isinstance(value, dict):
         name = next((name for name in ("text", "content") if value.get(name)), "text")
         extra = {key: held for key, held in value.items() if key != name}
+        beside = {key: held for key, held in extra.items() if not is_blank(held)}
         extra["$form"], value = name, value.get(name)
     elif isinstance(value, list):
         texts = [item.get("text") if isinstance(item, dict) else item for item in value]
         value = "".join([text for text in texts if isinstance(text, str)])
-    signature = extra.get("signature")
-    for name in [] if isinstance(value, str) or signature else _said(delta)[:1]:
+    for name in [] if isinstance(value, str) or beside else _said(delta)[:1]:
         chat.w.extra(("choices", index, "message", name), delta[name])
     if not _OTHERS.isdisjoint(delta):
         extra["$field"] = _said(delta)
@@ -61,9 +62,14 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     if slot is not None and slot.extra is not None:
         chat.w.stop(slot)  # a detail, which has its own text or none
     chat.w.append(index, "reasoning", value, extra=extra)
+    signature = beside.get("signature")
     if signature:
         slot = _sign(chat, index, signature, extra)
-        chat.w.update(slot, extra={"signature": signature, "$form": slot.beside.get("$form", extra["$form"])})
+    elif beside and not value:
+        slot = chat.w.current(index, "reasoning") or chat.w.start(index, "reasoning", extra=extra)
+    else:
+        return
+    chat.w.update(slot, extra={**beside, "$form": slot.beside.get("$form", extra["$form"])})
 
 
 def details(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], _: Frame) -> None:
