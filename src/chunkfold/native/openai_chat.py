@@ -35,6 +35,7 @@ from chunkfold.native._build import (
     unwrapped,
     usage_of,
     usual,
+    with_object,
     with_object_text,
 )
 from chunkfold.parts import (
@@ -472,10 +473,17 @@ def _is_served(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.server_side
 
 
+def _as_sent_back(part: Part) -> Part:
+    """A part as requests have it: arguments are text, but in the one call of GigaChat, which takes no text there."""
+    if isinstance(part, ToolCall) and part.type == "function_call" and part.extra.get("$form") == "object":
+        return with_object(part)
+    return usual(with_object_text(part))
+
+
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        usual(with_object_text(part))
+        _as_sent_back(part)
         for part in message.parts
         if not isinstance(part, (ImagePart, UnknownPart, ToolResult)) and not _is_served(part)
     ]
