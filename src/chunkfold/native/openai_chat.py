@@ -251,7 +251,7 @@ def _message(
         out["content"] = _content(content)
     field = extra.get("$field")
     if field == "content_blocks":
-        _add_blocks(out, content)
+        _add_blocks(out, content, extra)
     elif field == "content_list" and out.get("content") is not None:
         out["content_list"] = [{"type": "text", "text": out["content"]}]
     if refusal:
@@ -302,11 +302,13 @@ def _plain(part: Part) -> str | None:
     return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}"
 
 
-def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
-    """The content as the blocks that Portkey has beside its text."""
-    items = out.get("content", [])
+def _add_blocks(out: dict[str, Any], parts: list[Part], extra: Mapping[str, Any]) -> None:
+    """The content as the blocks that Portkey has beside its text, which is left out of Gemini's if there is none."""
+    items = out.pop("content", None) or []
     out["content_blocks"] = items if isinstance(items, list) else [{"type": "text", "text": items}]
-    out["content"] = "".join([part.text for part in parts if isinstance(part, TextPart)])
+    text = "".join([part.text for part in parts if isinstance(part, TextPart)])
+    if text or "content" in extra:
+        out["content"] = text or extra["content"]
 
 
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
