@@ -256,6 +256,15 @@ def test_an_error_of_the_gateway_where_the_payload_would_be_is_an_error():
     assert (response.error.status, response.error.message, response.text) == (503, "upstream is gone", "Hel")
 
 
+def test_an_error_of_sap_comes_without_the_envelope_in_its_first_version():
+    error = {"request_id": "r1", "code": 500, "message": "m", "location": "LLM Module", "module_results": {"a": 1}}
+    response = chunkfold.fold(sse([{"request_id": "r1", "orchestration_result": CHAT[0]}, error]))
+    assert response.error is not None
+    assert (response.error.message, response.error.status, response.error.raw) == ("m", 500, error)
+    alone = chunkfold.fold(json.dumps(error).encode())
+    assert (alone.error, alone.ended) == (response.error, "error")
+
+
 def test_a_stream_cut_in_an_envelope_is_truncated():
     response = chunkfold.fold(lines(CLAUDE_CODE[:4]))
     assert (response.text, response.ended, response.truncated) == ("Hel", "eof", True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chunkfold import Response
+from chunkfold import Message, Response, ToolCall
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -364,3 +364,14 @@ def test_the_one_call_of_before_has_its_arguments_in_the_form_in_which_they_came
     response = assert_laws(b"".join(frames), frames)
     assert response.to_native() == body
     assert response.tool_calls[0].arguments == ({"city": "Omsk"} if "Omsk" in str(arguments) else {})
+    # GigaChat answers 400 where a request has text there.
+    sent = response.message.to_request("openai-chat")["function_call"]
+    assert sent == {"name": "look", "arguments": arguments or ("{}" if arguments == "" else {})}
+
+
+def test_half_of_an_object_goes_back_as_an_object():
+    half = ToolCall(
+        name="look", type="function_call", raw_arguments='{"city', status="truncated", extra={"$form": "object"}
+    )
+    sent = Message(parts=(half,), dialect="openai-chat").to_request("openai-chat")["function_call"]
+    assert sent == {"name": "look", "arguments": {"raw_arguments": '{"city'}}

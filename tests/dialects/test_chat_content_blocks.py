@@ -106,3 +106,35 @@ def test_a_whole_body_comes_back_as_it_was(blocks):
     response = chunkfold.fold(json.dumps(body).encode())
     assert response.text == "It is."
     assert response.to_native() == Response.from_native(body).to_native() == body
+
+
+def test_pieces_of_one_chunk_have_its_text_together():
+    """Gemini's parts, of which a chunk may have several."""
+    pieces = [
+        {"index": 0, "delta": {"thinking": "Hm."}},
+        *({"index": 1, "delta": {"text": text}} for text in ("It", " is.")),
+    ]
+    response = folded(chunk({"role": "assistant", "content": "It is.", "content_blocks": pieces}))
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Hm."), ("text", "It is.")]
+
+
+THOUGHT_OF_GEMINI = {"type": "thinking", "thinking": "Hm."}
+CALL = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds"),
+    [
+        ({"content_blocks": [THOUGHT_OF_GEMINI], "tool_calls": [CALL]}, ["reasoning", "tool_call"]),
+        ({"content": "", "content_blocks": [THINKING], "tool_calls": [CALL]}, ["reasoning", "tool_call"]),
+        ({"content_blocks": [IMAGE]}, ["image"]),
+    ],
+)
+def test_a_whole_body_without_text_comes_back_as_it_was(message, kinds):
+    """Gemini's has no content then."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    body = {"object": "chat.completion", "provider": "google", "choices": [choice]}
+    response = chunkfold.fold(json.dumps(body).encode())
+    assert [part.kind for part in response.parts] == kinds
+    assert response.to_native() == Response.from_native(body).to_native() == body

@@ -280,29 +280,28 @@ def content_blocks(chat: OpenAIChat, index: int, value: Any, delta: dict[str, An
     Portkey's blocks, as Anthropic has them, beside the text that is in them once more. In a stream each is a piece of
     one and has no type.
     """
-    w, text = chat.w, delta.get("content")
-    path = ("choices", index, "message")
-    blocks = w.objects("content_blocks", value)
-    if chat.is_whole and "".join([str(block["text"]) for _, block in blocks if block.get("text")]) != text:
+    w, path = chat.w, ("choices", index, "message")
+    blocks = [block["delta"] if isinstance(block.get("delta"), dict) else block
+              for _, block in w.objects("content_blocks", value)]  # fmt: skip
+    is_told = "".join([str(block["text"]) for block in blocks if block.get("text")]) == (delta.get("content") or "")
+    if chat.is_whole and not is_told:
         w.extra((*path, "content_blocks"), value)
         return
     w.extra((*path, "$field"), "content_blocks")
     chat.content_told = delta if chat.is_whole else None
-    for _place, block in blocks:
-        inner = block.get("delta")
-        piece = inner if isinstance(inner, dict) else block
+    for block in blocks:
         if chat.is_whole:
-            chat.content_item(index, piece)
-        elif says_nothing(piece):
+            chat.content_item(index, block)
+        elif says_nothing(block):
             continue
-        elif "thinking" in piece or "signature" in piece:
-            thinking_item(chat, index, {"type": "thinking", "thinking": "", **piece})
-        elif "data" in piece:
-            redacted_item(chat, index, piece)
-        elif piece.get("citation"):
-            w.annotations(index, None, [piece["citation"]])
-        elif (piece.get("text") or piece.get("partial_json") or piece) != text:
-            chat.content_item(index, piece)
+        elif "thinking" in block or "signature" in block:
+            thinking_item(chat, index, {"type": "thinking", "thinking": "", **block})
+        elif "data" in block:
+            redacted_item(chat, index, block)
+        elif block.get("citation"):
+            w.annotations(index, None, [block["citation"]])
+        elif not (is_told and block.get("text")):
+            chat.content_item(index, block)
 
 
 def redacted_item(chat: OpenAIChat, index: int, item: dict[str, Any]) -> None:

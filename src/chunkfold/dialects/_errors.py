@@ -233,7 +233,7 @@ _ERROR_BODY = frozenset(
         "statusCode", "raw_status_code", "request_id", "requestId", "id", "timestamp", "path", "instance", "msg",
         "reason", "success", "error_type", "__type", "error_code", "error_msg", "errorCode", "errorMessage",
         "errorType", "stackTrace", "trace", "traceId", "trace_id", "http_code", "httpStatus", "http_status",
-        "http_status_code", "retry_after", "sid", "log_id",
+        "http_status_code", "retry_after", "sid", "log_id", "location", "module_results",
     }
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).

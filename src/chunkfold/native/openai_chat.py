@@ -35,6 +35,7 @@ from chunkfold.native._build import (
     unwrapped,
     usage_of,
     usual,
+    with_object,
     with_object_text,
 )
 from chunkfold.parts import (
@@ -250,7 +251,7 @@ def _message(
         out["content"] = _content(content)
     field = extra.get("$field")
     if field == "content_blocks":
-        _add_blocks(out, content)
+        _add_blocks(out, content, extra)
     elif field == "content_list" and out.get("content") is not None:
         out["content_list"] = [{"type": "text", "text": out["content"]}]
     if refusal:
@@ -301,11 +302,13 @@ def _plain(part: Part) -> str | None:
     return f"<{tag}>{part.text}{f'</{tag}>' if form == 'tagged' else ''}"
 
 
-def _add_blocks(out: dict[str, Any], parts: list[Part]) -> None:
-    """The content as the blocks that Portkey has beside its text."""
-    items = out.get("content", [])
+def _add_blocks(out: dict[str, Any], parts: list[Part], extra: Mapping[str, Any]) -> None:
+    """The content as the blocks that Portkey has beside its text, which is left out of Gemini's if there is none."""
+    items = out.pop("content", None) or []
     out["content_blocks"] = items if isinstance(items, list) else [{"type": "text", "text": items}]
-    out["content"] = "".join([part.text for part in parts if isinstance(part, TextPart)])
+    text = "".join([part.text for part in parts if isinstance(part, TextPart)])
+    if text or "content" in extra:
+        out["content"] = text or extra["content"]
 
 
 def _thinking(part: ReasoningPart) -> dict[str, Any]:
@@ -472,10 +475,17 @@ def _is_served(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.server_side
 
 
+def _as_sent_back(part: Part) -> Part:
+    """A part as requests have it: arguments are text, but in the one call of GigaChat, which takes no text there."""
+    if isinstance(part, ToolCall) and part.type == "function_call" and part.extra.get("$form") == "object":
+        return with_object(part)
+    return usual(with_object_text(part))
+
+
 def request(message: Message) -> dict[str, Any]:
     """The assistant message for `messages` of the next request."""
     parts = [
-        usual(with_object_text(part))
+        _as_sent_back(part)
         for part in message.parts
         if not isinstance(part, (ImagePart, UnknownPart, ToolResult)) and not _is_served(part)
     ]
