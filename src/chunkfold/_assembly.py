@@ -66,7 +66,7 @@ def judged(builder: ResponseBuilder, ended: Ended) -> tuple[Response, PolicyErro
             diagnostics += verdict.diagnostics
         choices.append(_choice_of(builder, index, choice, parts, ended))
     error, empty = builder.error, _is_empty(builder)
-    if 0 not in builder.choices:
+    if not choices or choices[0].index:
         reason = "stop" if empty and policy.empty_stream == "stop" else _said_reason(None, policy, ended)
         if reason is not None:
             choices.insert(0, Choice(finish_reason=reason))

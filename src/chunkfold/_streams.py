@@ -95,8 +95,8 @@ class _Events:
         self._over = True
         if error is None and not cancelled:
             self._intake.end()
-        events = self._last_events(GeneratorExit() if cancelled else error)
         try:
+            events = self._last_events(GeneratorExit() if cancelled else error)
             if self._timer is not None:
                 self._timer.read()
             self._hear(events)

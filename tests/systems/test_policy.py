@@ -10,6 +10,7 @@ import pytest
 from chunkfold import Folder, Policy, PolicyError, StreamAccumulator, presets, stream
 from chunkfold.accumulator import Gatherer
 from chunkfold.events import (
+    ErrorEvent,
     Finish,
     MessageReset,
     MessageStart,
@@ -22,7 +23,7 @@ from chunkfold.events import (
     ToolArgumentsDelta,
     UsageUpdate,
 )
-from chunkfold.response import Usage
+from chunkfold.response import StreamError, Usage
 from tests.systems.notation import A, F, K, S, T, U, calls, chat, events, fold, objection
 
 BAD = (S(0, "a", "f"), A(0, '{"x":"he'), F("tool_calls"))
@@ -168,6 +169,13 @@ def test_a_missing_reason(how, ended, expected):
 def test_a_claimed_stop_leaves_the_evidence():
     response = fold(Policy(missing_finish="stop"), T("hi"))
     assert (response.finish_reason, response.native_finish_reason, response.truncated) == ("stop", None, True)
+
+
+@pytest.mark.parametrize("events", [[], [TextDelta(1, 0, "hi")]])
+def test_a_claimed_stop_is_no_second_reason_beside_an_error(events):
+    response = fold(Policy(missing_finish="stop"), *events, ErrorEvent(StreamError("api_error")))
+    assert [choice.index for choice in response.choices] == [0, 1][: 1 + len(events)]
+    assert {choice.finish_reason for choice in response.choices} == {"error"}
 
 
 def test_nobody_objects_to_what_was_cancelled():
