@@ -95,12 +95,12 @@ class _Events:
         self._over = True
         if error is None and not cancelled:
             self._intake.end()
-        events = self._last_events(GeneratorExit() if cancelled else error)
         try:
+            events = self._last_events(GeneratorExit() if cancelled else error)
             if self._timer is not None:
                 self._timer.read()
             self._hear(events)
-        finally:  # an observer may be interrupted
+        finally:  # folding or an observer may be interrupted
             self._done()
 
     def _last_events(self, reason: BaseException | StreamError | None) -> list[Event]:
