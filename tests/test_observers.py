@@ -14,6 +14,7 @@ import pytest
 
 import chunkfold
 from chunkfold import Policy, PolicyError, presets
+from chunkfold._source_folder import SourceFolder
 from tests.helpers import body_of, case_files, load_case
 
 
@@ -163,6 +164,20 @@ def test_an_observer_that_is_interrupted_at_the_end_leaves_nothing_open(door, le
     assert source.closed == 1
     assert events.response().ended is not None
     assert [what for what, _ in heard if what == "on_done"] == (["on_done"] if name != "on_done" else [])
+
+
+@pytest.mark.parametrize(("door", "leave"), WAYS.values(), ids=WAYS)
+def test_an_interruption_while_the_end_is_folded_is_told_as_the_end(door, leave, monkeypatch):
+    def interrupted(folder, error=None):
+        raise KeyboardInterrupt
+
+    source, heard = Closing(CHUNKS), []
+    events = door(source, on_done=heard.append)
+    monkeypatch.setattr(SourceFolder, "finish", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        leave(events)
+    assert source.closed == 1
+    assert heard == [events.response()]
 
 
 @pytest.mark.parametrize("name", ["on_text", "on_reasoning", "on_tool_call", "on_usage"])

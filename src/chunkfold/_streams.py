@@ -100,7 +100,7 @@ class _Events:
             if self._timer is not None:
                 self._timer.read()
             self._hear(events)
-        finally:  # an observer may be interrupted
+        finally:  # folding or an observer may be interrupted
             self._done()
 
     def _last_events(self, reason: BaseException | StreamError | None) -> list[Event]:
