@@ -174,6 +174,17 @@ def test_whole_bodies_one_behind_the_other_are_told_of(body):
     assert {note.kind for note in response.diagnostics} == {"several_messages"}
 
 
+@pytest.mark.parametrize("whole", WHOLE)
+def test_a_note_before_a_body_is_none(whole):
+    """A gateway's, which is carried as the one behind it is."""
+    body, note = json.dumps(whole("a", "A")).encode() + b"\n", b'{"note":"x"}\n'
+    for lines in ([note, body], [body, note]):
+        response = assert_laws(b"".join(lines), lines)
+        notes = [part for part in response.parts if part.kind == "unknown"]
+        assert (response.text, [part.payload for part in notes]) == ("A", [{"note": "x"}])
+        assert "several_messages" not in kinds(response)
+
+
 def gemini_payload(id_, text):
     candidate = {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP", "index": 0}
     return {"candidates": [candidate], "modelVersion": "m", "responseId": id_}
