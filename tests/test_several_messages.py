@@ -165,6 +165,24 @@ RUN = {"threadId": "t", "runId": "a", "messages": [{"id": "m", "role": "assistan
 VERCEL = {"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "A"}]}
 
 
+def test_nothing_of_a_body_is_of_the_next_one():
+    """Usage of another request would be billed to this one."""
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    first = {**CLAUDE, "container": {"id": "k"}, "usage": {**usage, "cache_read_input_tokens": 5}}
+    last = {**CLAUDE, "id": "b", "stop_sequence": None, "usage": usage}
+    lines = [json.dumps(body).encode() + b"\n" for body in (first, first, last)]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.usage.input_tokens, kinds(response)) == (3, ["several_messages"])
+    assert response.to_native() == last
+
+
+@pytest.mark.parametrize("whole", [whole_claude, whole_converse, whole_chat])
+def test_the_next_body_of_bedrock_is_in_the_same_words(whole):
+    lines = [json.dumps(whole(id_, id_)).encode() + b"\n" for id_ in "abc"]
+    response = assert_laws(b"".join(lines), lines, dialect="bedrock-invoke")
+    assert (response.text, response.to_native()) == ("c", json.loads(lines[-1]))
+
+
 @pytest.mark.parametrize("body", [CLAUDE, RUN, VERCEL], ids=["anthropic", "ag-ui", "vercel"])
 def test_whole_bodies_one_behind_the_other_are_told_of(body):
     """Lines of a log or of a batch: what is one response here, nobody has sent as one."""

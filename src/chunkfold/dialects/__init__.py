@@ -118,7 +118,10 @@ class Dialect:
     def begin_again(self) -> None:
         """The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void."""
         was_over, self.end_seen = self.end_seen, False
-        self.w.reset(0, "replay")
+        if self.w.is_whole:
+            # A body is the whole answer to a request, so that nothing of it is of the next one, nor what was noted.
+            was_over, self._has_several = True, False
+        self.w.reset(0, "attempt" if self.w.is_whole else "replay")
         if was_over:
             self.tell_of_several()
 
