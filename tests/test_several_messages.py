@@ -213,6 +213,13 @@ def ollama_line(id_, text):
     return {"model": "m", "created_at": id_, "message": message, "done": True, "done_reason": "stop"}
 
 
+def test_calls_behind_the_end_are_of_another_message():
+    message = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}
+    line = json.dumps({**ollama_line("a", ""), "message": message}).encode() + b"\n"
+    response = chunkfold.fold(line * 2)
+    assert (len(response.tool_calls), kinds(response)) == (2, ["several_messages"])
+
+
 @pytest.mark.parametrize("whole", [gemini_payload, ollama_line])
 def test_what_has_no_start_is_told_of_by_what_comes_behind_its_end(whole):
     """The payloads of a stream look the same as those of another: nothing is taken back, but it is said."""
