@@ -197,6 +197,24 @@ RUN = {"threadId": "t", "runId": "a", "messages": [{"id": "m", "role": "assistan
 VERCEL = {"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "A"}]}
 
 
+def test_nothing_of_a_body_is_of_the_next_one():
+    """Usage of another request would be billed to this one."""
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    first = {**CLAUDE, "container": {"id": "k"}, "usage": {**usage, "cache_read_input_tokens": 5}}
+    last = {**CLAUDE, "id": "b", "stop_sequence": None, "usage": usage}
+    lines = [json.dumps(body).encode() + b"\n" for body in (first, first, last)]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.usage.input_tokens, kinds(response)) == (3, ["several_messages"])
+    assert response.to_native() == last
+
+
+@pytest.mark.parametrize("whole", [whole_claude, whole_converse, whole_chat])
+def test_the_next_body_of_bedrock_is_in_the_same_words(whole):
+    lines = [json.dumps(whole(id_, id_)).encode() + b"\n" for id_ in "abc"]
+    response = assert_laws(b"".join(lines), lines, dialect="bedrock-invoke")
+    assert (response.text, response.to_native()) == ("c", json.loads(lines[-1]))
+
+
 @pytest.mark.parametrize("body", [CLAUDE, RUN, VERCEL], ids=["anthropic", "ag-ui", "vercel"])
 def test_whole_bodies_one_behind_the_other_are_told_of(body):
     """Lines of a log or of a batch: what is one response here, nobody has sent as one."""
@@ -204,6 +222,17 @@ def test_whole_bodies_one_behind_the_other_are_told_of(body):
     assert not chunkfold.fold(one).diagnostics
     response = assert_laws(one * 3, [one, one, one])
     assert {note.kind for note in response.diagnostics} == {"several_messages"}
+
+
+@pytest.mark.parametrize("whole", WHOLE)
+def test_a_note_before_a_body_is_none(whole):
+    """A gateway's, which is carried as the one behind it is."""
+    body, note = json.dumps(whole("a", "A")).encode() + b"\n", b'{"note":"x"}\n'
+    for lines in ([note, body], [body, note]):
+        response = assert_laws(b"".join(lines), lines)
+        notes = [part for part in response.parts if part.kind == "unknown"]
+        assert (response.text, [part.payload for part in notes]) == ("A", [{"note": "x"}])
+        assert "several_messages" not in kinds(response)
 
 
 def gemini_payload(id_, text):
@@ -214,6 +243,13 @@ def gemini_payload(id_, text):
 def ollama_line(id_, text):
     message = {"role": "assistant", "content": text}
     return {"model": "m", "created_at": id_, "message": message, "done": True, "done_reason": "stop"}
+
+
+def test_calls_behind_the_end_are_of_another_message():
+    message = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}
+    line = json.dumps({**ollama_line("a", ""), "message": message}).encode() + b"\n"
+    response = chunkfold.fold(line * 2)
+    assert (len(response.tool_calls), kinds(response)) == (2, ["several_messages"])
 
 
 @pytest.mark.parametrize("whole", [gemini_payload, ollama_line])

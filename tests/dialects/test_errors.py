@@ -125,6 +125,9 @@ def test_the_words_of_an_error_tell_its_status_where_there_is_none(fields, statu
     assert (error.status, error.retryable) == (status, is_retryable)
 
 
+QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error,"
+)
 SENTENCES = [
     # The phrases of HTTP, of Cohere and of Amazon's API Gateway
     ("too many requests", 429, True),
@@ -144,11 +147,24 @@ SENTENCES = [
     ("Server error '502 Bad Gateway' for url 'https://example.com'", 502, True),
     ("An error occurred (ThrottlingException) when calling the ConverseStream operation: Slow down", 429, True),
     ("Error code: 429 - {'error': {'message': 'No', 'code': 'insufficient_quota'}}", 429, False),
+    ("Error code: 429 - {'error': {'message': 'No', 'type': 'exceeded_current_quota_error'}}", 429, False),
+    ('429 {"message":"No","type":"budget_exceeded"}', 429, False),
+    # OpenAI's quota is used up, and Gemini's is that of a minute
+    (f"429 {QUOTA} read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.", 429, False),
+    (f"429 {QUOTA} head to: https://ai.google.dev/gemini-api/docs/rate-limits.", 429, True),
     ("litellm.RateLimitError: RateLimitError: OpenAIException - Slow down", 429, True),
     ("litellm.SomeError: No", None, False),
+    ("502 status code (no body)", 502, True),
+    ("Request failed with status code 503", 503, True),  # axios
     ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
-    # Numbers and words amid a sentence may be anything
+    # Numbers and words amid a sentence may be anything, and so may those that it begins with
     ("500 tokens are too many", None, False),
+    ("512 MB are all there is", None, False),
+    ("host.docker.internal: connection refused", None, False),
+    ("The prompt has 429 tokens, and 503 are too many", None, False),
+    ("Separate limits and corporate limits", None, False),
+    ("unexpected status 429", None, True),
+    ("HTTP 503", None, True),
     ("The page was not found", None, False),
 ]
 
@@ -165,8 +181,6 @@ def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_excep
     ("message", "is_retryable"),
     [
         ("server busy, please try again.  maximum pending requests exceeded", True),  # Ollama
-        ("Overloaded", True),
-        ("too many requests", True),  # Cohere
         ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", True),
         ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", False),
         ("model 'm' not found", False),

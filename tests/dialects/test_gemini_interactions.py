@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import chunkfold
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -203,3 +204,10 @@ def test_a_word_of_progress_takes_nothing_back_and_is_no_part():
     response = assert_laws(b"".join(frames), frames)
     assert ([part.kind for part in response.parts], response.text) == (["text"], "Hey")
     assert response.finish_reason == "stop"
+
+
+def test_the_events_of_openais_helper_are_none():
+    """`client.chat.completions.stream()`, dumped."""
+    body = sse({"type": "content.delta", "delta": "Hi", "snapshot": "Hi", "parsed": None}) * 2
+    response = chunkfold.fold(body)
+    assert (response.dialect, response.error.type) == (None, "unrecognised")

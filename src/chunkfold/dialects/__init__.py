@@ -121,8 +121,10 @@ class Dialect:
         behind a body that was not streamed also what it cost: the next one is that of another request.
         """
         was_over, self.end_seen = self.end_seen, False
+        if self.w.is_whole:
+            # A body is the whole answer to a request, so that nothing of it is of the next one, nor what was noted.
+            was_over, self._has_several = True, False
         self.w.reset(0, "attempt" if self.w.is_whole else "replay")
-        self._has_several &= not self.w.is_whole  # what was noted before is void then
         if was_over:
             self.tell_of_several()
 

@@ -115,24 +115,28 @@ _USED_UP: Final = frozenset(
 # The same where the words are those of a rate limit, or none: Zhipu and Moonshot, xAI, Hugging Face, Anthropic, Gemini,
 # Cohere's keys for a trial, and the limits of plans, of five hours and more, at Anthropic, Ollama, MiniMax, Kimi, Zhipu
 # and DashScope.
-# "You exceeded your current quota" is not among them: Gemini says it of the requests of a minute. The last is of the
-# text of openai's exception.
+# "You exceeded your current quota" is among them where OpenAI's page is named: Gemini says it of the requests of a
+# minute.
 _USED_UP_TEXT: Final = (
     r"(?i)insufficient (?:account )?(?:balance|credits)|used all available credits|credit balance is too low"
     r"|monthly (?:spending (?:limit|cap)|included credits)|credits are depleted|api calls / month"
     r"|\b(?:free|hour|week|month) allocated quota exceeded|\u4f59\u989d\u4e0d\u8db3"
-    r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)|'insufficient_quota'"
+    r"|(?:reached|exceeded) [^.]{0,30}usage limit|usage limit (?:has been )?(?:reached|exceeded)"
+    r"|exceeded your current quota[^{]{0,150}openai\.com"
 )
 # How sentences begin that are the text of an exception, which is all that agents pass on: of the SDKs of OpenAI,
-# Anthropic and Google, of pydantic-ai and httpx; and with the name of their class of botocore, LiteLLM and others.
+# Anthropic and Google, of pydantic-ai, httpx and axios; and with the name of their class of botocore, LiteLLM and
+# others. What is in capitals behind a number may be a unit.
 _EXCEPTION_TEXT: Final = (
-    r"(?:Error code: |status_code: |(?:Client|Server) error ')([45]\d\d)\b|([45]\d\d) (?=[A-Z{])"
-    r"|(?:An error occurred \(|(?:\w+\.)+)(\w+)(?:\) when calling |: )"
+    r"(?:Error code: |status_code: |(?:Client|Server) error '|Request failed with status code )([45]\d\d)\b"
+    r"|([45]\d\d) (?=[A-Z][a-z]|[A-Z]{4}|\{|status code)"
+    r"|An error occurred \((\w+)\) when calling |(?:\w+\.)+([A-Z]\w+): "
 )
 # What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere.
-LIMIT_TEXT: Final = r"(?i)rate.?limit|too many requests|throttl|\b429\b"
+_NUMBER: Final = r"(?:^|http(?:/[\d.]{1,3})?|status|code|error)\W{0,3}\b"
+LIMIT_TEXT: Final = rf"(?i)(?-i:(?<![a-z]))rate.?limit|too many requests|throttl|{_NUMBER}429\b"
 OVERLOADED_TEXT: Final = (
-    r"(?i)overloaded|\b(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
+    rf"(?i)overloaded|{_NUMBER}(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
     r"|serv(?:er|ice) (?:is )?(?:too )?busy"
 )
 # Codes that gateways and SDKs give to what went well.
@@ -159,7 +163,10 @@ def is_retryable(
 
 def is_used_up(words: Iterable[str], message: str | None) -> bool:
     """True if what was paid for is used up, by any of the error's *words* or by its sentence."""
-    return not _USED_UP.isdisjoint(words) or _says(_USED_UP_TEXT, message)
+    import re
+
+    quoted = re.findall(r"""["']([\w.]+)["']""", message or "")  # as in the text of openai's exception
+    return not _USED_UP.isdisjoint((*words, *quoted)) or _says(_USED_UP_TEXT, message)
 
 
 def _says(text: str, message: str | None) -> bool:
@@ -190,6 +197,5 @@ def status_said(message: str) -> int | None:
     import re
 
     found = re.match(_EXCEPTION_TEXT, message)
-    if found is None:
-        return status_named(message)
-    return status_named(found[3]) if found[3] else int(found[1] or found[2])
+    said = next(filter(None, found.groups())) if found else message
+    return int(said) if found and said.isdecimal() else status_named(said)

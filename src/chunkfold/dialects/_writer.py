@@ -227,8 +227,8 @@ class Writer:
 
     @property
     def has_parts(self) -> bool:
-        """True if any part has come."""
-        return any(state.slots for state in self.table.choices.values())
+        """True if any part of a message has come, beside what is not known."""
+        return any(slot.kind != "unknown" for state in self.table.choices.values() for slot in state.slots)
 
     def extras(self, payload: Mapping[str, Any], known: frozenset[str], *path: str | int) -> None:
         """Keep every field of *payload* that is not in *known*, at *path*."""

@@ -185,6 +185,8 @@ class BedrockInvoke(Dialect):
         if self._inner is not None:
             said = _in_its_words(payload, is_piece=self._in_pieces)
             self._inner.decode(said, frame)
+            if self.w.is_whole:  # behind another body everything is void
+                self.w.extra(("$family",), self._family)
             if said is not payload and "choices" in payload:
                 self._keep_names(payload["choices"])
             self.end_seen = self.end_seen or self._inner.end_seen

@@ -74,7 +74,8 @@ class GeminiInteractions(Dialect):
     def recognise(cls, payload: Mapping[str, Any], event: str) -> int:
         kind = _kind(payload, event)
         if isinstance(kind, str) and kind in HANDLERS and kind != "error":
-            return CERTAIN
+            # OpenAI's helper has a `content.delta` too, whose delta is the text.
+            return NO if isinstance(payload.get("delta"), str) else CERTAIN
         return CERTAIN if payload.get("object") == "interaction" and "status" in payload else NO
 
     def __init__(self, writer: Writer) -> None:

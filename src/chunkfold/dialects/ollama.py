@@ -72,7 +72,7 @@ class Ollama(Dialect):
         w.message(model=payload.get("model"), created=payload.get("created_at"))
         if not self._begun:
             self._begin(payload)
-        elif self.end_seen and _text_in(payload):
+        elif self.end_seen and _has_parts(payload):
             self.tell_of_several("behind its last object the stream goes on to another; the response has both")
         self._message(payload, frame)
         w.usage({key: payload[key] for key in _COUNTS if not is_blank(payload.get(key))}, _usage)
@@ -199,9 +199,9 @@ class Ollama(Dialect):
             w.stop(slot)
 
 
-def _text_in(payload: dict[str, Any]) -> Any:
+def _has_parts(payload: dict[str, Any]) -> bool:
     message = payload.get("message")
-    return message.get("content") if isinstance(message, dict) else payload.get("response")
+    return any(holder.get(key) for holder in (payload, message) if isinstance(holder, dict) for key in FIELDS)
 
 
 def _at(path: tuple[str, ...]) -> dict[str, Any]:
