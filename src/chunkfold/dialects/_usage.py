@@ -25,7 +25,7 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """*old* with every real value of *new* over it, objects field by field. A `null` erases nothing, a 0 is real."""
     merged = {**old, **new}
     values = new.values()
-    if all(values) and _REPLACED.issuperset(map(type, values)):
+    if (all(values) or ("" not in values and [] not in values)) and _REPLACED.issuperset(map(type, values)):
         return merged
     for key, value in new.items():
         if key not in old:
