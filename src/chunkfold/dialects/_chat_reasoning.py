@@ -54,20 +54,17 @@ def plain(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame
     elif isinstance(value, list):
         texts = [item.get("text") if isinstance(item, dict) else item for item in value]
         value = "".join([text for text in texts if isinstance(text, str)])
-    for name in [] if isinstance(value, str) or beside else _said(delta)[:1]:
+    slot, signature = chat.w.current(index, "reasoning"), beside.get("signature")
+    for name in [] if isinstance(value, str) or signature or (beside and slot) else _said(delta)[:1]:
         chat.w.extra(("choices", index, "message", name), delta[name])
     if not _OTHERS.isdisjoint(delta):
         extra["$field"] = _said(delta)
-    slot = chat.w.current(index, "reasoning")
     if slot is not None and slot.extra is not None:
         chat.w.stop(slot)  # a detail, which has its own text or none
     chat.w.append(index, "reasoning", value, extra=extra)
-    signature = beside.get("signature")
     if signature:
         slot = _sign(chat, index, signature, extra)
-    elif beside and not value:
-        slot = chat.w.current(index, "reasoning") or chat.w.start(index, "reasoning", extra=extra)
-    else:
+    elif value or not beside or slot is None:
         return
     chat.w.update(slot, extra={**beside, "$form": slot.beside.get("$form", extra["$form"])})
 

@@ -355,7 +355,7 @@ def _add_reasoning(out: dict[str, Any], parts: list[ReasoningPart]) -> None:
                 blocks.append(_block(part))
             elif name == "reasoning_steps":
                 steps.append({**fields(part.extra), **({"thought": part.text} if part.text else {})})
-            elif part.text or part.extra.get("$form") in ("text", "content"):
+            elif part.text or "signature" in part.extra:
                 texts.setdefault(name, []).append(part.text)
                 forms[name] = {**forms.get(name, {}), **part.extra}
     for name, pieces in texts.items():
