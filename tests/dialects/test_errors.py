@@ -143,12 +143,16 @@ SENTENCES = [
     ("status_code: 429, model_name: m, body: {}", 429, True),
     ("Server error '502 Bad Gateway' for url 'https://example.com'", 502, True),
     ("An error occurred (ThrottlingException) when calling the ConverseStream operation: Slow down", 429, True),
+    ("An error occurred (modelStreamErrorException) when calling the ConverseStream operation: No", 424, True),
     ("Error code: 429 - {'error': {'message': 'No', 'code': 'insufficient_quota'}}", 429, False),
     ("litellm.RateLimitError: RateLimitError: OpenAIException - Slow down", 429, True),
     ("litellm.SomeError: No", None, False),
     ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
     # Numbers and words amid a sentence may be anything
     ("500 tokens are too many", None, False),
+    ("500 MB is the limit of a file", None, False),
+    ("options.internal: Field required", None, False),
+    ("1234.5 tokens are too many", None, False),
     ("The page was not found", None, False),
 ]
 
@@ -169,7 +173,13 @@ def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_excep
         ("too many requests", True),  # Cohere
         ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", True),
         ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", False),
+        ("Request failed with status code 429", True),  # Axios
+        ("m is temporarily rate-limited upstream", True),
         ("model 'm' not found", False),
+        ("model 'm-429' not found", False),
+        ("503 tokens are more than the model takes", False),
+        ("Images and text have separate limits", False),
+        ("no tool of that name: get_rate_limit", False),
     ],
 )
 def test_a_sentence_tells_whether_to_try_again_where_nothing_else_does(message, is_retryable):
