@@ -148,46 +148,37 @@ SENTENCES = [
     ("litellm.RateLimitError: RateLimitError: OpenAIException - Slow down", 429, True),
     ("litellm.SomeError: No", None, False),
     ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
+    # Nothing but that there was too much: Ollama, OpenRouter, Axios
+    ("server busy, please try again.  maximum pending requests exceeded", None, True),
+    ("m is temporarily rate-limited upstream", None, True),
+    ("Request failed with status code 429", None, True),
+    # Cohere: of the minute, of the month
+    ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", None, True),
+    ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", None, False),
     # Numbers and words amid a sentence may be anything
     ("500 tokens are too many", None, False),
     ("500 MB is the limit of a file", None, False),
     ("options.internal: Field required", None, False),
     ("1234.5 tokens are too many", None, False),
     ("The page was not found", None, False),
+    ("model 'm-429' not found", None, False),
+    ("503 tokens are more than the model takes", None, False),
+    ("Images and text have separate limits", None, False),
+    ("no tool of that name: get_rate_limit", None, False),
 ]
 
 
 @pytest.mark.parametrize(("sentence", "status", "is_retryable"), SENTENCES)
-def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_exception(sentence, status, is_retryable):
+def test_a_sentence_tells_the_status_and_whether_to_try_again_where_nothing_else_does(sentence, status, is_retryable):
     """Agents and interfaces for users pass on nothing else of an error."""
-    error = error_in({"error": sentence})
-    assert (error.message, error.status, error.retryable) == (sentence, status, is_retryable)
+    for told in ({"error": sentence}, {"error": {"message": sentence}}, {"message": sentence}):
+        error = error_body(told)
+        assert (error.message, error.status, error.retryable) == (sentence, status, is_retryable)
     assert error_in({"error": {"message": sentence, "code": 403}}).status == 403
 
 
-@pytest.mark.parametrize(
-    ("message", "is_retryable"),
-    [
-        ("server busy, please try again.  maximum pending requests exceeded", True),  # Ollama
-        ("Overloaded", True),
-        ("too many requests", True),  # Cohere
-        ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", True),
-        ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", False),
-        ("Request failed with status code 429", True),  # Axios
-        ("m is temporarily rate-limited upstream", True),
-        ("model 'm' not found", False),
-        ("model 'm-429' not found", False),
-        ("503 tokens are more than the model takes", False),
-        ("Images and text have separate limits", False),
-        ("no tool of that name: get_rate_limit", False),
-    ],
-)
-def test_a_sentence_tells_whether_to_try_again_where_nothing_else_does(message, is_retryable):
-    """`rate_limit_of` told of a limit, and nobody asked again."""
-    for error in ({"error": message}, {"error": {"message": message}}, {"message": message}):
-        told = error_body(error)
-        assert (told.message, told.retryable) == (message, is_retryable)
-    assert not error_in({"error": {"message": message, "code": 400}}).retryable
+def test_no_sentence_says_more_than_a_status():
+    assert not error_in({"error": {"message": "too many requests", "code": 400}}).retryable
 
 
 def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():
