@@ -267,3 +267,26 @@ def test_a_last_object_that_comes_twice_is_no_other_message():
     assert not chunkfold.fold(first + last * 2).diagnostics
     usage = json.dumps({**gemini_payload("b", ""), "candidates": [], "usageMetadata": {"promptTokenCount": 1}}).encode()
     assert not chunkfold.fold(json.dumps(gemini_payload("a", "one")).encode() + b"\n" + usage).diagnostics
+
+
+def test_an_id_of_its_own_for_each_payload_parts_nothing():
+    """Proxies for Gemini that make them up, up to the last payload, which has the usage."""
+    first, second, third, last = (gemini_payload(*said) for said in (("a", "1"), ("b", "2"), ("c", "3"), ("d", "")))
+    for payload in (first, second):
+        del payload["candidates"][0]["finishReason"]
+    response = chunkfold.fold(sse(first, second, third, {**last, "usageMetadata": {"promptTokenCount": 1}}))
+    assert (response.text, kinds(response)) == ("123", [])
+
+
+def test_the_blocks_of_one_message_are_all_kept_where_each_has_a_body_of_its_own():
+    """The messages in the lines of Claude Code: of one id, and without a reason until the next one begins."""
+    blocks = [{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "text", "text": "A"}]
+    blocks += [{"type": "tool_use", "id": f"call_{name}", "name": name, "input": {"n": 1}} for name in "fg"]
+    lines = [json.dumps({**CLAUDE, "content": [block], "stop_reason": None}).encode() + b"\n" for block in blocks]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.reasoning, response.text, kinds(response)) == ("Hm", "A", [])
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("f", {"n": 1}), ("g", {"n": 1})]
+    assert response.to_native()["content"] == blocks
+    following = json.dumps({**CLAUDE, "id": "b", "content": [{"type": "text", "text": "B"}]}).encode()
+    response = chunkfold.fold(b"".join([*lines, following]))
+    assert (response.text, response.tool_calls, kinds(response)) == ("B", (), ["several_messages"])

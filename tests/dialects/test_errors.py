@@ -146,6 +146,7 @@ SENTENCES = [
     ("status_code: 429, model_name: m, body: {}", 429, True),
     ("Server error '502 Bad Gateway' for url 'https://example.com'", 502, True),
     ("An error occurred (ThrottlingException) when calling the ConverseStream operation: Slow down", 429, True),
+    ("An error occurred (modelStreamErrorException) when calling the ConverseStream operation: No", 424, True),
     ("Error code: 429 - {'error': {'message': 'No', 'code': 'insufficient_quota'}}", 429, False),
     ("Error code: 429 - {'error': {'message': 'No', 'type': 'exceeded_current_quota_error'}}", 429, False),
     ('429 {"message":"No","type":"budget_exceeded"}', 429, False),
@@ -157,41 +158,41 @@ SENTENCES = [
     ("502 status code (no body)", 502, True),
     ("Request failed with status code 503", 503, True),  # axios
     ("An error occurred (SomeException) when calling the ConverseStream operation: No", None, False),
+    ("Request failed with status code 429", 429, True),
+    # Nothing but that there was too much: Ollama, OpenRouter
+    ("server busy, please try again.  maximum pending requests exceeded", None, True),
+    ("m is temporarily rate-limited upstream", None, True),
+    ("unexpected status 429", None, True),
+    ("HTTP 503", None, True),
+    # Cohere: of the minute, of the month
+    ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", None, True),
+    ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", None, False),
     # Numbers and words amid a sentence may be anything, and so may those that it begins with
     ("500 tokens are too many", None, False),
     ("512 MB are all there is", None, False),
-    ("host.docker.internal: connection refused", None, False),
+    ("503 tokens are more than the model takes", None, False),
+    ("1234.5 tokens are too many", None, False),
     ("The prompt has 429 tokens, and 503 are too many", None, False),
-    ("Separate limits and corporate limits", None, False),
-    ("unexpected status 429", None, True),
-    ("HTTP 503", None, True),
+    ("model 'm-429' not found", None, False),
     ("The page was not found", None, False),
+    ("Separate limits and corporate limits", None, False),
+    ("no tool of that name: get_rate_limit", None, False),
+    ("host.docker.internal: connection refused", None, False),
+    ("options.internal: Field required", None, False),
 ]
 
 
 @pytest.mark.parametrize(("sentence", "status", "is_retryable"), SENTENCES)
-def test_a_sentence_tells_the_status_if_it_is_its_phrase_or_the_text_of_an_exception(sentence, status, is_retryable):
+def test_a_sentence_tells_the_status_and_whether_to_try_again_where_nothing_else_does(sentence, status, is_retryable):
     """Agents and interfaces for users pass on nothing else of an error."""
-    error = error_in({"error": sentence})
-    assert (error.message, error.status, error.retryable) == (sentence, status, is_retryable)
+    for told in ({"error": sentence}, {"error": {"message": sentence}}, {"message": sentence}):
+        error = error_body(told)
+        assert (error.message, error.status, error.retryable) == (sentence, status, is_retryable)
     assert error_in({"error": {"message": sentence, "code": 403}}).status == 403
 
 
-@pytest.mark.parametrize(
-    ("message", "is_retryable"),
-    [
-        ("server busy, please try again.  maximum pending requests exceeded", True),  # Ollama
-        ("You are using a Trial key, which is limited to 20 API calls / minute. Rate limit exceeded.", True),
-        ("You are using a Trial key, which is limited to 1000 API calls / month. Rate limit exceeded.", False),
-        ("model 'm' not found", False),
-    ],
-)
-def test_a_sentence_tells_whether_to_try_again_where_nothing_else_does(message, is_retryable):
-    """`rate_limit_of` told of a limit, and nobody asked again."""
-    for error in ({"error": message}, {"error": {"message": message}}, {"message": message}):
-        told = error_body(error)
-        assert (told.message, told.retryable) == (message, is_retryable)
-    assert not error_in({"error": {"message": message, "code": 400}}).retryable
+def test_no_sentence_says_more_than_a_status():
+    assert not error_in({"error": {"message": "too many requests", "code": 400}}).retryable
 
 
 def test_a_model_that_is_loading_is_asked_again_when_it_has_loaded():

@@ -46,6 +46,14 @@ def test_a_piece_with_another_id_and_no_name_is_of_the_call_of_its_entry():
     assert [(call.id, call.arguments) for call in response.tool_calls] == [("c", {"a": 1})]
 
 
+@pytest.mark.parametrize("none", ["null", None])
+def test_an_id_that_comes_late_is_that_of_the_call_of_its_entry(none):
+    first, second = (piece(f"call_{n}", f"{n}}}", output_index=0) for n in range(2))
+    response = fold(piece(none, '{"n": ', output_index=0), first, piece("call_1", '{"n": ', output_index=0), second)
+    calls = [("call_0", {"n": 0}), ("call_1", {"n": 1})]
+    assert [(call.id, call.arguments) for call in response.tool_calls] == calls
+
+
 @pytest.mark.parametrize(
     ("message", "code"), [("Rate limit exceeded", 1300), ("Service tier capacity exceeded for this model.", 3505)]
 )

@@ -490,6 +490,23 @@ def test_a_delta_of_assistant_uis_stream_is_of_what_began_at_its_place():
     assert (response.usage.total_tokens, response.ended, len(response.parts)) == (5, "clean", 7)
 
 
+def test_places_of_assistant_uis_stream_count_the_parts_of_the_message_alone():
+    """What a tool begins of its own has a longer path, and nothing of a chunk that only looks like a start is lost."""
+    data = {"type": "data-file", "path": "/a", "part": {"n": 1}, "data": "x"}
+    response = folded(
+        begins(type="tool-call", toolCallId="c", toolName="f"),
+        {**begins(type="reasoning"), "path": [0]},
+        data,
+        begins(type="text"),
+        at(0, "text-delta", textDelta="{}"),
+        at(1, "text-delta", textDelta="Hi"),
+        {"type": "message-finish", "finishReason": "stop"},
+    )
+    assert (response.text, response.reasoning) == ("Hi", "")
+    assert [(call.id, call.arguments) for call in response.tool_calls] == [("c", {})]
+    assert data in [part.payload for part in response.parts if part.kind == "unknown"]
+
+
 def test_argument_text_may_be_named_as_inside_beside_the_id_that_the_browser_is_told():
     """Left in the extra fields it would be a call without arguments, which can be run."""
     delta = {"type": "tool-input-delta", "toolCallId": "c"}

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "FINE", "LIMIT_TEXT", "MINIMAX", "OVERLOADED_TEXT", "is_known", "is_retryable", "is_used_up", "status_named",
-    "status_said",
+    "FINE", "LIMIT_TEXT", "MINIMAX", "MISTRAL", "OVERLOADED_TEXT", "is_known", "is_retryable", "is_used_up",
+    "status_named", "status_said",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -132,11 +132,12 @@ _EXCEPTION_TEXT: Final = (
     r"|([45]\d\d) (?=[A-Z][a-z]|[A-Z]{4}|\{|status code)"
     r"|An error occurred \((\w+)\) when calling |(?:\w+\.)+([A-Z]\w+): "
 )
-# What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere.
-_NUMBER: Final = r"(?:^|http(?:/[\d.]{1,3})?|status|code|error)\W{0,3}\b"
-LIMIT_TEXT: Final = rf"(?i)(?-i:(?<![a-z]))rate.?limit|too many requests|throttl|{_NUMBER}429\b"
+# What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere. It may be about
+# separate limits, a parameter `rate_limit` or 503 tokens.
+_A_STATUS: Final = r"(?:http(?:/[\d.]{1,3})?|status|code|error)\W{1,3}"
+LIMIT_TEXT: Final = rf"(?i)\brate[ -]limit|rate_?limit_?[er]|too many requests|throttl(?:ed|ing)|{_A_STATUS}429\b"
 OVERLOADED_TEXT: Final = (
-    rf"(?i)overloaded|{_NUMBER}(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
+    rf"(?i)overloaded|{_A_STATUS}(?:503|529)\b|(?:at|over) capacity|capacity (?:temporarily )?exceeded"
     r"|serv(?:er|ice) (?:is )?(?:too )?busy"
 )
 # Codes that gateways and SDKs give to what went well.
@@ -152,7 +153,8 @@ def is_retryable(
     """
     words = [word for word in words if word]
     said = [word for word in words if isinstance(word, str)]
-    if not _RETRY.isdisjoint(said) or any("overloaded" in word.lower() for word in said):
+    named = [*said, _exception_in(message)[1]]
+    if not _RETRY.isdisjoint(named) or any("overloaded" in word.lower() for word in said):
         may_pass = True
     elif status is None:
         may_pass = is_asked_to_wait or (not words and (_says(LIMIT_TEXT, message) or _says(OVERLOADED_TEXT, message)))
@@ -182,20 +184,25 @@ def is_known(word: str) -> bool:
 
 def status_named(word: str) -> int | None:
     """The HTTP status that *word* stands for, which may go on after a dot; `None` if it is none of the known ones."""
-    found = _STATUS.get(word)
-    if found is None:
-        word = word.partition(".")[0]
-        found = _STATUS.get(word)
-    if found is not None:
-        return found
-    letters = "".join(filter(str.isalpha, word)).lower()
-    return _PHRASES.get(letters.removesuffix("error").removesuffix("exception"))
+    return _STATUS.get(word) or _STATUS.get(word.partition(".")[0]) or _status_of_phrase(word)
 
 
 def status_said(message: str) -> int | None:
     """The HTTP status that a sentence is the phrase of, or that it begins with as the text of an exception does."""
+    status, name = _exception_in(message)
+    if name is not None:
+        return status_named(name)
+    return _status_of_phrase(message) if status is None else int(status)
+
+
+def _status_of_phrase(text: str) -> int | None:
+    letters = "".join(filter(str.isalpha, text.partition(".")[0])).lower()
+    return _PHRASES.get(letters.removesuffix("error").removesuffix("exception"))
+
+
+def _exception_in(message: str | None) -> tuple[str | None, str | None]:
+    """The HTTP status, or the name of the class, that a sentence begins with as the text of an exception does."""
     import re
 
-    found = re.match(_EXCEPTION_TEXT, message)
-    said = next(filter(None, found.groups())) if found else message
-    return int(said) if found and said.isdecimal() else status_named(said)
+    found = re.match(_EXCEPTION_TEXT, message or "")
+    return (found[1] or found[2], found[3] or found[4]) if found is not None else (None, None)

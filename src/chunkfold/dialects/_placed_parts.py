@@ -40,7 +40,7 @@ class PlacedParts:
     def chunk_of(self, payload: dict[str, Any]) -> dict[str, Any]:
         """Vercel's chunk that says the same; *payload* itself if it is about no part that is known."""
         part = payload.get("part")
-        if isinstance(part, dict):
+        if isinstance(part, dict) and not payload["path"]:  # else it is in another part
             kind = word(part.get("type"), default="")
             ids = {"toolCallId": part.get("toolCallId")} if kind == "tool-call" else {"id": [len(self._parts)]}
             self._parts.append((kind, ids))

@@ -126,9 +126,10 @@ class AnthropicMessages(Dialect):
         super().begin_again()
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
-        """A message that was not streamed."""
-        self.restated(payload.get("content"))
-        self.whole()
+        """A message that was not streamed. Claude Code says each block of one in a body of its own, all but over."""
+        if not (self.w.is_whole and payload.get("id") == self._id and not self.w.finished):
+            self.restated(payload.get("content"))
+            self.whole()
         self._take_message(payload, frame)
         if "role" in payload:
             self.w.extra(("role",), payload["role"])

@@ -133,10 +133,11 @@ class Gemini(Dialect):
         created, id_ = field(payload, "createTime"), field(payload, "responseId")
         # Only Vertex AI says when.
         vendor = "vertexai" if created else None
-        if id_ != self._id and payload.get("candidates"):
-            if id_ and self._id and self._reasons:
+        if id_ != self._id and id_ and payload.get("candidates"):
+            if self._id and self._reasons:
                 self.tell_of_several("behind a finish reason the stream goes on to another; the response has both")
-            self._id = id_
+            # An id that changes while the answer goes on, as some proxies send it, tells nothing.
+            self._id = id_ if self._id is None else ""
         w.message(id=id_, model=field(payload, "modelVersion"), created=created, vendor=vendor)
         if not self._begun or None in payload.values():
             self._begin(payload)

@@ -84,6 +84,8 @@ class MistralConversations(Dialect):
         """Nothing has come yet."""
         self._entries: dict[tuple[str, int | None, str | None], int] = {}
         self._taken: set[int] = set()
+        # The entries of calls whose id has come.
+        self._called: set[int] = set()
         # The text or reasoning that is being written. Only the next one ends it.
         self._open: Slot | None = None
         self._told: dict[Slot, dict[str, Any]] = {}
@@ -179,16 +181,21 @@ class MistralConversations(Dialect):
         number = number if type(number) is int else None
         key, named = ((kind, number, id_ if isinstance(id_, str) and id_ else None) for id_ in (name, call))
         place = self._entries.get(named) if call else None
-        if place is None and not (call and payload.get("name")):
+        if place is None:
             place = self._entries.get(key)
+            if call and payload.get("name") and place in self._called:
+                place = None
         if place is None:
             place = max(self._taken, default=-1) + 1 if number is None or number in self._taken else number
             self._taken.add(place)
-            self._entries[key] = self._entries[named] = self._entries[kind, number, None] = place
+            self._entries[key] = self._entries[kind, number, None] = place
             w.extra(("outputs", place, "type"), kind)
             for fact in _FACTS:
                 if payload.get(fact) is not None:
                     w.extra(("outputs", place, fact), payload[fact])
+        if call and place not in self._called:
+            self._called.add(place)
+            self._entries[named] = place
         w.message(model=payload.get("model"), role=payload.get("role"))
         w.blanks(payload, _PLACES, "outputs", place)
         w.extras(payload, _PIECES, "outputs", place)
