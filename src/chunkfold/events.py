@@ -225,7 +225,10 @@ class MessageReset(_Event, frozen=True):
 
     from_part: int
     reason: Literal["replay", "step", "attempt"]
-    """`replay`: the message began anew. `step`: a step of a run did. `attempt`: the request was made again."""
+    """
+    `replay`: the message began anew. `step`: a step of a run did. `attempt`: the request was made again, or it is the
+    answer to another one.
+    """
 
 
 class ErrorEvent(_Event, frozen=True):
