@@ -223,6 +223,28 @@ async def _read_all(events):
     return [event async for event in events]
 
 
+@pytest.mark.parametrize("door", ["stream", "resilience.stream"])
+def test_a_stream_that_is_closed_while_its_source_is_read_closes_that_afterwards(door):
+    """As a handler of a signal does. A generator cannot be closed while it runs."""
+    closed = []
+
+    def source():
+        try:
+            yield from chunks()[:3]
+            opened.close()
+            yield chunks()[3]
+        finally:
+            closed.append(True)
+
+    held = source()
+    opened = chunkfold.stream(held) if door == "stream" else resilience.stream(lambda: held)
+    events = list(opened)
+    response = opened.response()
+    assert (response.text, response.ended) == ("abc", "cancelled")
+    assert "".join(event.text for event in events if event.type == "text_delta") == "abc"
+    assert closed == [True]
+
+
 def test_a_source_that_comes_when_the_stream_was_closed_is_closed_too():
     async def run():
         may_go_on = asyncio.Event()

@@ -339,6 +339,8 @@ class ResilientStream(_Resilient):
     def _close(self, way: Callable[[], Any]) -> None:
         try:
             way()
+        except ValueError:
+            self._ways_out.append(way)  # a generator that is being read from: it is closed behind that
         except Exception:  # noqa: BLE001 - the response is complete: what closing raises helps nobody
             pass
         except BaseException:
