@@ -153,6 +153,37 @@ def test_what_is_told_last_stands(kind):
         assert got == (stated or text)
 
 
+def told_whole(kind="chat.completion.chunk", **message):
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": None}
+    return sse({"id": "c", "object": kind, "choices": [choice]})
+
+
+def delta(**said):
+    return sse({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": said}]})
+
+
+@pytest.mark.parametrize("kind", ["chat.completion.chunk", "chat.completion"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        told_whole(reasoning_content="r"),
+        delta(reasoning_content="r"),
+        told_whole(odd="o"),
+        told_whole("chat.completion", odd="o"),
+    ],
+)
+def test_messages_that_are_told_whole_each_time_are_never_taken_for_deltas(first, kind):
+    """The first text that is told fills an empty place, as a delta would; the next one stands instead of it."""
+    frames = [first, *[told_whole(kind, content="so far")] * 5]
+    assert chunkfold.fold(iter(frames)).text == "so far"
+    assert_templates_change_nothing(frames)
+
+
+def test_deltas_behind_a_whole_body_mean_the_same_fast_and_slow():
+    frames = [told_whole("chat.completion", content="pong"), *[delta(content=f"Hi {number}") for number in range(9)]]
+    assert_templates_change_nothing(frames)
+
+
 def test_a_string_that_cannot_be_cut_is_read():
     text = "a" + "\\" * _restated.LONG
     assert _restated.read(json.dumps(text).encode(), [text], 0) == text

@@ -46,6 +46,7 @@ def grown(w: Writer, slot: Slot, text: str) -> str:
 
 def restate(w: Writer, choice: int, state: Choice, kind: Kind, text: str) -> None:
     """Put the whole *text* of *kind* in the place of what was gathered; without anything gathered it is a new part."""
+    w.singular = True  # the next one like it replaces, also where this one is the first
     front = state.front
     if kind == "text" and front is not None and front.splitter is not None:
         # The thinking may be stated by itself, and a message without any takes none back.

@@ -270,6 +270,7 @@ class OpenAIChat(Dialect):
         number = choice.get("index")
         index = number if type(number) is int and number >= 0 else choice_index(number, place, odd=0)
         if self.is_whole:
+            w.singular = True  # the body has more of it than its text
             for key in ("index", "delta", "text"):
                 if key in choice:
                     w.extra(("choices", index, key), choice[key])
@@ -338,6 +339,7 @@ class OpenAIChat(Dialect):
     def _whole(self, index: int, message: dict[str, Any], frame: Frame) -> None:
         """The message restated: what it says replaces or fills, what it leaves out stays."""
         w = self.w
+        w.singular = True  # the next one like it replaces, also where this one is the first
         if all(w.current(index, kind) is None for kind in _KINDS):
             self._message(index, message, frame)
             return
