@@ -106,7 +106,7 @@ def _tool_call(
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame),
         tool_type=kind if isinstance(kind, str) else "function",
-        server_side=is_own or kind in _SERVED,
+        server_side=_is_served(holder, kind),
         extra={**rest, "$field": holder} if is_own else rest,
     )
 
@@ -239,7 +239,8 @@ def restated(chat: OpenAIChat, index: int, value: Any, frame: Frame) -> None:
     listed = {_id_of(call) for _, call in calls}
     places = {True: 0, False: 0}
     for _, call in calls:
-        is_served = holder_of(call, call.get("type")) not in _HOLDERS or call.get("type") in _SERVED
+        kind = call.get("type")
+        is_served = _is_served(holder_of(call, kind), kind)
         _whole_call(chat, index, places[is_served], call, listed, frame)
         places[is_served] += 1
 
@@ -249,14 +250,15 @@ def _whole_call(
 ) -> None:
     w, flat, kind = chat.w, flat_function(call), call.get("type")
     holder = holder_of(call, kind)
-    holder, is_own = holder if call.get(holder) else "custom", holder not in _HOLDERS
+    is_own, is_served = holder not in _HOLDERS, _is_served(holder, kind)
+    holder = holder if call.get(holder) else "custom"
     function = flat or call.get(holder)
     if not isinstance(function, dict):
         w.unknown("tool_call", call)
         return
     facts = {"number": call.get("index"), "id": _id_of(call), "name": function.get("name")}
     # Where the call comes here only: what it is. Its server runs what stands under a name of its own.
-    start = {"server_side": is_own or kind in _SERVED, "extra": {"$field": holder} if is_own else None}
+    start = {"server_side": is_served, "extra": {"$field": holder} if is_own else None}
     tool_type = kind if isinstance(kind, str) and kind else "function" if flat or holder == "function" else "custom"
     slot = w.call_again(index, place, **facts, listed=listed, tool_type=tool_type, **start)
     known = slot.extra or {}
@@ -266,6 +268,11 @@ def _whole_call(
         slot.extra = {**known, **news}
         w.update(slot, extra=news)
     w.restate_call(slot, text_within(function.get(arguments_key(function)), frame))
+
+
+def _is_served(holder: str, kind: object) -> bool:
+    """True for a call that the server runs itself, by where it stands or by its type."""
+    return holder not in _HOLDERS or kind in _SERVED
 
 
 def _id_of(call: dict[str, Any]) -> str | None:
