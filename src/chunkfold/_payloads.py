@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import _json, dialects
 from chunkfold._wording import described
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
-from chunkfold.dialects._words import is_blank, is_ping, word
+from chunkfold.dialects._words import is_blank, is_ping, is_sign_of_life, word
 from chunkfold.events import DiagnosticEvent, ErrorEvent
 from chunkfold.framing import Frame
 from chunkfold.response import Diagnostic, StreamError
@@ -206,7 +206,7 @@ class Payloads:
             dialect.decode(payload, frame)
         elif error is not None:
             self._writer.error(error)
-        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
+        elif is_sign_of_life(payload, frame.event):
             self._writer.ping()
         else:
             self._writer.unknown(_envelopes.ROOT, payload)
@@ -233,7 +233,7 @@ class Payloads:
             error = error_told(payload, frame.event)
         if error is not None:
             self._writer.error(error)
-        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
+        elif is_sign_of_life(payload, frame.event):
             self._writer.ping()
         else:
             self._hold(payload, frame)

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects._errors import error_in, error_told
-from chunkfold.dialects._words import is_blank, is_ping
+from chunkfold.dialects._words import is_blank, is_sign_of_life
 from chunkfold.errors import UnknownDialect
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Dialect:
         error = error_told(payload, frame.event)
         if error is not None:
             self.w.error(error)
-        elif not payload or is_ping(payload.get("type"), payload.get("event"), frame.event):
+        elif is_sign_of_life(payload, frame.event):
             self.w.ping()
         else:
             self.w.unknown(name, payload)
@@ -120,11 +120,11 @@ class Dialect:
         The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void, and
         behind a body that was not streamed also what it cost: the next one is that of another request.
         """
-        was_over, self.end_seen = self.end_seen, False
+        was_over, reason, self.end_seen = self.end_seen, "replay", False
         if self.w.is_whole:
             # A body is the whole answer to a request, so that nothing of it is of the next one, nor what was noted.
-            was_over, self._has_several = True, False
-        self.w.reset(0, "attempt" if self.w.is_whole else "replay")
+            was_over, reason, self._has_several = True, "attempt", False
+        self.w.reset(0, reason)
         if was_over:
             self.tell_of_several()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
-    "is_real", "said_in", "says_nothing", "telling", "whole_number", "word",
+    "is_real", "is_sign_of_life", "said_in", "says_nothing", "telling", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -54,6 +54,11 @@ _PINGS = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"
 def is_ping(*words: object) -> bool:
     """True if one of *words* is a name of an event that says only that the server is alive."""
     return any(isinstance(word, str) and word.lower() in _PINGS for word in words)
+
+
+def is_sign_of_life(payload: Mapping[str, Any], event: str) -> bool:
+    """True for an object that says only that the server is alive, by its name or by having nothing in it."""
+    return not payload or is_ping(payload.get("type"), payload.get("event"), event)
 
 
 def is_blank(value: Any) -> bool:

@@ -46,7 +46,7 @@ from chunkfold.dialects._response_events import (
     told_beside,
 )  # fmt: skip
 from chunkfold.dialects._snapshots import Piece, Sequence, news
-from chunkfold.dialects._words import is_ping, is_real, word
+from chunkfold.dialects._words import is_real, is_sign_of_life, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -166,11 +166,7 @@ class OpenAIResponses(Dialect):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
-        elif (
-            not payload
-            or is_ping(payload.get("type"), payload.get("event"), frame.event)
-            or self._is_progress(kind, payload)
-        ):
+        elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
             self.w.ping()
         elif isinstance(kind, str) and kind.startswith("response.reasoning."):
             _itemless.thought(self.w, {**payload, "type": kind})
