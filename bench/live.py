@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from incjson import IncJSON
 
 from chunkfold import Folder, StreamAccumulator
-from chunkfold._live import Live
+from chunkfold.assembly._live import Live
 from chunkfold.events import PartStart, ToolArgumentsDelta
 from chunkfold.partial_json import PartialJSON
 

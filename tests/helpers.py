@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from chunkfold._folder import Folder
+from chunkfold.folding._folder import Folder
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"

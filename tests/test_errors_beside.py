@@ -10,7 +10,7 @@ import random
 import pytest
 
 import chunkfold
-from chunkfold import _json
+from chunkfold.basis import _json
 from tests.helpers import body_of, case_files, load_case
 from tests.test_fast_equals_slow import framed, payload_in
 

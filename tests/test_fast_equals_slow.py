@@ -21,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, _json, dialects, likeness
+from chunkfold import Decoder, Folder, LimitExceeded, Limits, Policy, dialects, likeness
+from chunkfold.basis import _json
 from chunkfold.likeness import deltas, edges, shapes, templates, untold
 from chunkfold.likeness.shapes import Shape
 from tests.helpers import CANONICAL, CORPUS, HERE, body_of, case_files, load_case

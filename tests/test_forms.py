@@ -8,7 +8,7 @@ import random
 import pytest
 
 import chunkfold
-from chunkfold import _json
+from chunkfold.basis import _json
 from tests.test_fast_equals_slow import STREAMS, payload_in, shuffled
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunkfold import _json
-from chunkfold._json import NotJSON, TooDeep
+from chunkfold.basis import _json
+from chunkfold.basis._json import NotJSON, TooDeep
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunkfold import Policy
-from chunkfold._json_closing import closed
+from chunkfold.basis._json_closing import closed
 from chunkfold.partial_json import PartialJSON
 from tests.systems.notation import A, F, S, fold
 from tests.test_partial_json import any_texts, same

@@ -17,58 +17,13 @@ ROOT = Path(chunkfold.__file__).parent
 
 # From the bottom to the top. A module imports its own layer and those below it.
 LAYERS = {
-    "basis": {
-        "_version",
-        "_wording",
-        "_json",
-        "_connections",
-        "_at_exit",
-        "errors",
-        "_json_closing",
-        "_json_numbers",
-        "_json_strings",
-        "partial_json",
-        "_partials",
-        "_restated",
-        "_validation",
-        "_sdk_streams",
-    },
+    "basis": {"_version", "basis", "errors", "partial_json"},
     "values": {"_value", "limits", "policy", "presets", "parts", "response", "events"},
     "framing": {"framing"},
     "dialects": {"dialects"},
-    "assembly": {"_extras", "_judgement", "_assembly", "_shown", "_builders", "_effects", "accumulator", "_live"},
-    "composition": {
-        "likeness",
-        "_objects",
-        "_envelopes",
-        "_unfinished",
-        "_payloads",
-        "_frames",
-        "_decoder",
-        "_direct",
-        "_saving",
-        "_folder",
-    },
-    "outside": {
-        "_observers",
-        "_sources",
-        "timing",
-        "_source_folder",
-        "_http_errors",
-        "_intake",
-        "_unwinding",
-        "_reading",
-        "_streams",
-        "_doors",
-        "_wrap",
-        "_wrapped_fold",
-        "_prefill",
-        "_record",
-        "typed",
-        "native",
-        "views",
-        "resilience",
-    },
+    "assembly": {"assembly", "accumulator"},
+    "folding": {"folding", "likeness"},
+    "outside": {"doors", "typed", "timing", "native", "views", "resilience", "_prefill", "_record"},
     "package": {""},
     "command": {"cli", "__main__"},
 }
@@ -79,7 +34,7 @@ LOOKING_UP = {
     ("_value", "events"): "the names in type hints are looked up when the first value is read back",
     ("_value", "response"): "as above",
     ("response", "native"): "to_native() builds on demand what only few callers want",
-    ("response", "_folder"): "from_native() folds a body",
+    ("response", "folding"): "from_native() folds a body",
     ("response", "_record"): "record() writes what only few callers want",
     ("response", "_prefill"): "as_prefill() asks the dialects what may be gone on from",
 }
@@ -196,7 +151,7 @@ def test_the_accumulator_knows_neither_bytes_nor_providers(path):
     assert [word for word in PROVIDERS for name in names if word in name.lower()] == []
 
 
-@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "_decoder", "_direct", "_folder", "_json"), ids=lambda path: path.name)  # fmt: skip
+@pytest.mark.parametrize("path", files_of("framing", "dialects", *LAYERS["assembly"], "folding"), ids=lambda path: path.name)  # fmt: skip
 def test_the_core_does_no_input_or_output(path):
     """No clock, no network, no log, no files: callers push or pull as they like."""
     outside = {"socket", "ssl", "http", "urllib", "logging", "asyncio", "selectors", "threading", "subprocess", "time", "pathlib", "io", "os", "sys"}  # fmt: skip
@@ -221,8 +176,14 @@ def test_importing_the_package_loads_no_client_no_sdk_and_no_event_loop():
     assert [name for name in heavy if name in loaded] == []
 
 
+def test_what_reads_and_folds_is_loaded_on_first_use():
+    upper = ("chunkfold.doors", "chunkfold.folding", "chunkfold.assembly", "chunkfold.dialects", "chunkfold.framing")
+    assert [name for name in loaded_by("import chunkfold") if name.startswith(upper)] == []
+    assert "chunkfold.doors._shells" in loaded_by("import chunkfold; chunkfold.fold")
+    assert "chunkfold.doors._shells" in loaded_by("from chunkfold import *")
+
+
 def test_dialects_are_loaded_on_first_use():
-    assert not [name for name in loaded_by("import chunkfold") if name.startswith("chunkfold.dialects.") and "._" not in name]  # fmt: skip
     one = loaded_by("import chunkfold; chunkfold.Decoder('openai-chat')")
     assert {name for name in one if name.startswith("chunkfold.dialects.") and "._" not in name} == {"chunkfold.dialects.openai_chat"}  # fmt: skip
 
@@ -242,6 +203,6 @@ def test_the_manual_shows_the_layers_as_they_are():
 def test_the_modules_that_the_manual_leads_to_are_there():
     page = (ROOT.parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
     looked = page[page.index("## Where to look") : page.index("## A new dialect")]
-    named = re.findall(r"`((?:dialects/|framing/)?_\w+|dialects/\w+)`", looked)
+    named = re.findall(r"`(\w+/\w+)`", looked)
     assert len(named) > 10
     assert [name for name in named if not (ROOT / f"{name}.py").exists()] == []

@@ -17,7 +17,7 @@ import pytest
 
 import chunkfold
 from chunkfold import resilience
-from chunkfold._objects import error_body_of, payload_of
+from chunkfold.folding._objects import error_body_of, payload_of
 
 
 class Model:

@@ -14,7 +14,7 @@ import pytest
 
 import chunkfold
 from chunkfold import Policy, PolicyError, presets
-from chunkfold._source_folder import SourceFolder
+from chunkfold.doors._source_folder import SourceFolder
 from tests.helpers import body_of, case_files, load_case
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import LimitExceeded, Limits, Policy, _reading
-from chunkfold._source_folder import SourceFolder
+from chunkfold import LimitExceeded, Limits, Policy
+from chunkfold.doors import _reading
+from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.likeness.counted import Counted
 from chunkfold.likeness.edges import Edges
 from chunkfold.likeness.shapes import Shape

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chunkfold
-from chunkfold import Folder, _restated, likeness
-from chunkfold._builders import PartBuilder
+from chunkfold import Folder, likeness
+from chunkfold.assembly._builders import PartBuilder
+from chunkfold.basis import _restated
 from tests.laws import assert_templates_change_nothing
 from tests.streams import sse
 

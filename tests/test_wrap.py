@@ -13,7 +13,7 @@ import zlib
 import pytest
 
 import chunkfold
-from chunkfold._sdk_streams import unread_response, unread_stream
+from chunkfold.basis._sdk_streams import unread_response, unread_stream
 
 
 def payload(text, reason=None):

@@ -17,7 +17,7 @@ import pytest
 
 import chunkfold
 from chunkfold import Decoder, Folder, Limits, Policy, StreamAccumulator, TextPart, events, lines, resilience
-from chunkfold._wording import described, observer
+from chunkfold.basis._wording import described, observer
 from tests.streams import sse
 
 BODY = sse({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}}]})

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from chunkfold._decoder import Decoder
-from chunkfold._doors import afold, astream, fold, stream
-from chunkfold._folder import Folder
-from chunkfold._sources import lines
-from chunkfold._streams import AsyncStream, Stream
 from chunkfold._version import __version__
-from chunkfold.accumulator import StreamAccumulator
 from chunkfold.errors import (
     ChunkfoldError,
     IncompleteResponse,
@@ -54,7 +48,13 @@ if TYPE_CHECKING:
     from chunkfold import timing as timing
     from chunkfold import typed as typed
     from chunkfold import views as views
-    from chunkfold._wrap import WrappedFold, wrap
+    from chunkfold.accumulator import StreamAccumulator
+    from chunkfold.doors._shells import afold, astream, fold, stream
+    from chunkfold.doors._sources import lines
+    from chunkfold.doors._streams import AsyncStream, Stream
+    from chunkfold.doors._wrap import WrappedFold, wrap
+    from chunkfold.folding._decoder import Decoder
+    from chunkfold.folding._folder import Folder
 
 __all__ = [
     "UNSET",
@@ -101,23 +101,36 @@ __all__ = [
 ]
 
 
-# Few programs need them, and each module costs its part of the import.
-_LATER = frozenset({"native", "partial_json", "presets", "resilience", "timing", "typed", "views"})
+# Loaded at first use: importing the package costs what its values cost.
+_MODULES = ("native", "partial_json", "presets", "resilience", "timing", "typed", "views")
+_HOMES = {
+    "AsyncStream": "doors._streams",
+    "Decoder": "folding._decoder",
+    "Folder": "folding._folder",
+    "Stream": "doors._streams",
+    "StreamAccumulator": "accumulator",
+    "WrappedFold": "doors._wrap",
+    "afold": "doors._shells",
+    "astream": "doors._shells",
+    "fold": "doors._shells",
+    "lines": "doors._sources",
+    "stream": "doors._shells",
+    "wrap": "doors._wrap",
+}
 
 
 if not TYPE_CHECKING:  # to whom any name would be right then
 
     def __getattr__(name: str) -> Any:
-        if name in ("WrappedFold", "wrap"):
-            from chunkfold import _wrap
+        from importlib import import_module
 
-            return getattr(_wrap, name)
-        if name in _LATER:
-            from importlib import import_module
-
+        if name in _MODULES:
             return import_module(f"chunkfold.{name}")
+        if name in _HOMES:
+            globals()[name] = found = getattr(import_module(f"chunkfold.{_HOMES[name]}"), name)
+            return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LATER})
+    return sorted({*globals(), *__all__, *_MODULES})

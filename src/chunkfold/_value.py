@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 
 __all__ = ["Value", "copied", "hints_of", "listed", "read_json", "word"]
 

@@ -1,8 +1,8 @@
 """
 The upper half: events in, the response out. It knows neither bytes nor providers.
 
-What an event does stands in `_effects`, what is kept of it in `_builders`, and how the response is made of that in
-`_assembly`.
+What an event does stands in `assembly._effects`, what is kept of it in `_builders`, and how the response is made in
+`assembly._responses`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from chunkfold._assembly import as_it_stands, judged, judged_part
-from chunkfold._builders import ResponseBuilder
-from chunkfold._effects import HANDLERS, take_delta
-from chunkfold._wording import described
+from chunkfold.assembly._builders import ResponseBuilder
+from chunkfold.assembly._effects import HANDLERS, take_delta
+from chunkfold.assembly._responses import as_it_stands, judged, judged_part
+from chunkfold.basis._wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from chunkfold._builders import PartBuilder
+    from chunkfold.assembly._builders import PartBuilder
     from chunkfold.errors import PolicyError
     from chunkfold.events import Event
     from chunkfold.limits import Limits

@@ -159,8 +159,8 @@ def _fault(call: ToolCall) -> str:
     """Where the arguments are no JSON object: places, never text of them."""
     if call.status == "open":
         return ""
-    from chunkfold import _json
-    from chunkfold._wording import described
+    from chunkfold.basis import _json
+    from chunkfold.basis._wording import described
 
     try:
         value = _json.parse_arguments(call.raw_arguments)

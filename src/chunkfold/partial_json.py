@@ -23,8 +23,8 @@ from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET, Struct
 
-from chunkfold._json_numbers import NUMBER_ENDS, NUMBER_SO_FAR, NUMBER_STATES, integer
-from chunkfold._json_strings import Unescaper, WrongCharacter
+from chunkfold.basis._json_numbers import NUMBER_ENDS, NUMBER_SO_FAR, NUMBER_STATES, integer
+from chunkfold.basis._json_strings import Unescaper, WrongCharacter
 
 __all__ = ["UNSET", "FieldDone", "JSONFault", "PartialJSON", "Path", "StringPiece"]
 

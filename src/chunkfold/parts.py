@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET
 
-from chunkfold import _json
 from chunkfold._value import Value, listed, word
+from chunkfold.basis import _json
 from chunkfold.errors import InvalidToolCall
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from msgspec.structs import replace
 
 from chunkfold._value import Value, listed
-from chunkfold._wording import described
+from chunkfold.basis._wording import described
 from chunkfold.errors import IncompleteResponse
 from chunkfold.parts import (
     Part,
@@ -487,7 +487,7 @@ class Response(Value, frozen=True):
         """
         if body is None or isinstance(body, (bytes, bytearray, memoryview, str, int, float, list, tuple)):
             raise TypeError(f"from_native() takes the decoded body, a mapping, not {described(body)}")
-        from chunkfold._folder import Folder
+        from chunkfold.folding._folder import Folder
 
         folder = Folder(dialect)
         folder.feed(body)

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import UNSET
 
-from chunkfold._partials import Partial, shape_of
-from chunkfold._streams import AsyncStream, Stream
-from chunkfold._validation import Invalid, check_type, validated
+from chunkfold.basis._partials import Partial, shape_of
+from chunkfold.basis._validation import Invalid, check_type, validated
+from chunkfold.doors._streams import AsyncStream, Stream
 from chunkfold.errors import OutputInvalid
 
 if TYPE_CHECKING:
-    from chunkfold._observers import Observers
-    from chunkfold._source_folder import SourceFolder
-    from chunkfold._sources import Opened
+    from chunkfold.doors._observers import Observers
+    from chunkfold.doors._source_folder import SourceFolder
+    from chunkfold.doors._sources import Opened
     from chunkfold.timing import Timer
 
 __all__ = ["AsyncTypedStream", "TypedStream", "prepare"]

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from chunkfold import UNSET, Folder, Limits, Policy, TextPart, ToolCall, astream, dialects, stream
-from chunkfold._live import Live
-from chunkfold._source_folder import SourceFolder
 from chunkfold.accumulator import Gatherer
+from chunkfold.assembly._live import Live
+from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.events import (
     ArgumentsFieldDone,
     ArgumentsPathDelta,

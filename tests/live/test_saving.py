@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chunkfold import Folder, Limits, Policy, dialects
-from chunkfold._saving import _MAGIC, _OBJECT, _STRUCT
 from chunkfold.errors import ChunkfoldError, RestoreError
+from chunkfold.folding._saving import _MAGIC, _OBJECT, _STRUCT
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, cut, load_case
 
 CASES = [path for path in case_files() if path.parent.name in dialects.names()]
@@ -209,7 +209,7 @@ def test_damage_is_seen():
         ("os", "system"),
         ("subprocess", "Popen"),
         ("builtins", "eval"),
-        ("chunkfold._sources", "Opened"),
+        ("chunkfold.doors._sources", "Opened"),
         ("chunkfold.dialects", "os.system"),
         ("chunkfold.dialects", "get"),
         ("chunkfold.dialects.nowhere", "Dialect"),

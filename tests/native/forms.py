@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from chunkfold import dialects, native
-from chunkfold._folder import Folder
 from chunkfold.dialects._words import is_ping
+from chunkfold.folding._folder import Folder
 from chunkfold.native._build import LAST
 
 

@@ -8,7 +8,8 @@ import json
 import pytest
 
 import chunkfold
-from chunkfold import Response, _json, dialects
+from chunkfold import Response, dialects
+from chunkfold.basis import _json
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, load_case
 from tests.native.forms import fold_and_overhear, lost
 

@@ -15,14 +15,14 @@ import time
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
 
 from chunkfold import __version__
-from chunkfold._sources import read_file
+from chunkfold.doors._sources import read_file
 from chunkfold.errors import ChunkfoldError, LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chunkfold._streams import Stream
     from chunkfold.cli._show import Show
+    from chunkfold.doors._streams import Stream
     from chunkfold.response import Response
 
 __all__ = ["main"]

@@ -11,12 +11,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from chunkfold import _json
 from chunkfold._record import exact_arguments, record_of
-from chunkfold._streams import AnswerText
+from chunkfold.basis import _json
 from chunkfold.cli._calls import Calls
 from chunkfold.cli._notes import amiss, not_shown
 from chunkfold.cli._writing import end_of, harmless, is_same_file, obeys_escapes, out, out_json, tell
+from chunkfold.doors._streams import AnswerText
 from chunkfold.events import (
     ErrorEvent,
     Event,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._words import is_blank
 
 if TYPE_CHECKING:

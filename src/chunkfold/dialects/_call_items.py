@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._known_items import text_of
 from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, TYPES
 from chunkfold.dialects._snapshots import news

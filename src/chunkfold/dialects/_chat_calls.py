@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function, holder_of
 from chunkfold.dialects._slots import hashable

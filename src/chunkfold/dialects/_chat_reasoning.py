@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, word

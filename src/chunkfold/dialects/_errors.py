@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named, status_said
 from chunkfold.dialects._words import said_in, whole_number
 from chunkfold.response import StreamError

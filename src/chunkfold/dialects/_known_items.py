@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._output_items import CALLS
 from chunkfold.dialects._snapshots import AHEAD, rest_of
 from chunkfold.dialects._words import whole_number, word

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._gemini_names import both, field
 from chunkfold.dialects._words import is_blank

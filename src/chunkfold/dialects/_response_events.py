@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 
 __all__ = [
     "AUDIO", "BESIDE", "INPUTS", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "renewed", "response_in",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._words import word
 
 if TYPE_CHECKING:

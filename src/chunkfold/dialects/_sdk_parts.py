@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage

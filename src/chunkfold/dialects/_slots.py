@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._words import is_blank
 from chunkfold.errors import LimitExceeded
 

@@ -11,7 +11,7 @@ from zlib import adler32, crc32
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._halves import clean
 from chunkfold.dialects._slots import CALLS
 from chunkfold.dialects._think import restate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from chunkfold import _json
+from chunkfold.basis import _json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error

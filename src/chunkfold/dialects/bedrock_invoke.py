@@ -15,7 +15,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold import _json, dialects
+from chunkfold import dialects
+from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
 from chunkfold.dialects._usage import count, total

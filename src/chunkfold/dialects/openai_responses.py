@@ -17,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items, _itemless
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
 from chunkfold.dialects._item_parts import ItemParts

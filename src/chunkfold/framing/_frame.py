@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._builders import MANY
+from chunkfold.assembly._builders import MANY
 from chunkfold.events import ToolArgumentsDelta
 
 if TYPE_CHECKING:

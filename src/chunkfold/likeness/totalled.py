@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.likeness.deltas import MANY
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from msgspec.structs import replace
 
 from chunkfold import dialects
-from chunkfold._envelopes import ROOT
+from chunkfold.folding._envelopes import ROOT
 from chunkfold.native._build import error_of, fields
 from chunkfold.native._foreign import WORDS, taken_over
 from chunkfold.parts import UnknownPart

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Ty
 
 from msgspec.structs import replace
 
-from chunkfold import _json
-from chunkfold._extras import index_of, key_of
 from chunkfold._value import copied
+from chunkfold.assembly._extras import index_of, key_of
+from chunkfold.basis import _json
 from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._words import is_empty
 from chunkfold.parts import ToolCall, UnknownPart

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._extras import key_of
+from chunkfold.assembly._extras import key_of
 from chunkfold.native import openai_chat
 from chunkfold.native._build import (
     APPEND,

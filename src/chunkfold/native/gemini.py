@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._extras import key_of
+from chunkfold.assembly._extras import key_of
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,

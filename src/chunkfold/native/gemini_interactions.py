@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
-from chunkfold._extras import index_of, key_of
+from chunkfold.assembly._extras import index_of, key_of
+from chunkfold.basis import _json
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._extras import numbered
+from chunkfold.assembly._extras import numbered
 from chunkfold.native._build import (
     APPEND,
     FIRST,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold import _json
+from chunkfold.basis import _json
 from chunkfold.dialects._chat_flat import FORM
 from chunkfold.dialects._flat_calls import ARGUMENTS
 from chunkfold.dialects._media import base64_text

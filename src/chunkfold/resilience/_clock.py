@@ -12,7 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chunkfold._unwinding import trio_in_use
+from chunkfold.doors._unwinding import trio_in_use
 
 if TYPE_CHECKING:
     import asyncio

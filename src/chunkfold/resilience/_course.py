@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from chunkfold import dialects
-from chunkfold._http_errors import said_in
-from chunkfold._intake import ERROR_BODY_BYTES
-from chunkfold._source_folder import SourceFolder
+from chunkfold.doors._http_errors import said_in
+from chunkfold.doors._intake import ERROR_BODY_BYTES
+from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.errors import (
     FallbackFailed,
     LimiterTimeout,
@@ -40,7 +40,7 @@ from chunkfold.response import Response, StreamError, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from chunkfold._observers import Observers, Teller
+    from chunkfold.doors._observers import Observers, Teller
     from chunkfold.events import Event
     from chunkfold.resilience._clock import Clock
     from chunkfold.resilience._limiters import Limiter

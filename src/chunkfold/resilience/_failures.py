@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from chunkfold._connections import sentence_of, status_of
-from chunkfold._folder import transport_error
-from chunkfold._http_errors import said_in, status_error
+from chunkfold.basis._connections import sentence_of, status_of
+from chunkfold.doors._http_errors import said_in, status_error
+from chunkfold.folding._folder import transport_error
 from chunkfold.resilience._headers import header, headers_of, retry_after
 from chunkfold.response import Response, StreamError
 

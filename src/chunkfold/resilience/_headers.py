@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chunkfold._http_errors import retry_after_seconds
+from chunkfold.doors._http_errors import retry_after_seconds
 
 __all__ = ["header", "headers_of", "retry_after"]
 

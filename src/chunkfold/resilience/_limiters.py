@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chunkfold._wording import check_number
+from chunkfold.basis._wording import check_number
 from chunkfold.errors import LimiterTimeout
 from chunkfold.resilience._clock import Clock
 

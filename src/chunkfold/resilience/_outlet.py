@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from chunkfold._folder import Folder
-from chunkfold._intake import Intake
+from chunkfold.doors._intake import Intake
 from chunkfold.events import MessageReset, MessageStop, PartReplace, PartStart, Ping, is_output
+from chunkfold.folding._folder import Folder
 
 if TYPE_CHECKING:
-    from chunkfold._observers import Observers
-    from chunkfold._source_folder import SourceFolder
+    from chunkfold.doors._observers import Observers
+    from chunkfold.doors._source_folder import SourceFolder
     from chunkfold.events import Event
     from chunkfold.resilience._limiters import Permit
     from chunkfold.resilience._settings import Attempt

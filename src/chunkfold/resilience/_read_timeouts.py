@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chunkfold._sources import body_at_hand, is_whole_answer
+from chunkfold.doors._sources import body_at_hand, is_whole_answer
 from chunkfold.errors import TimeoutUnsupported
 
 __all__ = ["ReadTimeout", "never_waits", "read_timeout"]

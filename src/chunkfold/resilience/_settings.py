@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from chunkfold._value import Value
-from chunkfold._wording import check_number, described, observer
+from chunkfold.basis._wording import check_number, described, observer
 from chunkfold.resilience._rate_limits import RateLimit
 from chunkfold.response import Response, StreamError
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
-from chunkfold._at_exit import remember
-from chunkfold._intake import next_of
-from chunkfold._observers import NAMES, Observers, Teller
-from chunkfold._sources import Opened, _WrongUse, open_async_source, open_source
-from chunkfold._streams import AnswerText, AsyncText
-from chunkfold._unwinding import unwind
-from chunkfold._wording import checked
+from chunkfold.basis._at_exit import remember
+from chunkfold.basis._wording import checked
+from chunkfold.doors._intake import next_of
+from chunkfold.doors._observers import NAMES, Observers, Teller
+from chunkfold.doors._sources import Opened, _WrongUse, open_async_source, open_source
+from chunkfold.doors._streams import AnswerText, AsyncText
+from chunkfold.doors._unwinding import unwind
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.resilience._clock import Clock, Overdue
 from chunkfold.resilience._course import Course

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from chunkfold import _json, presets
-from chunkfold._judgement import chosen_finish
+from chunkfold import presets
 from chunkfold.accumulator import Gatherer
+from chunkfold.assembly._judgement import chosen_finish
+from chunkfold.basis import _json
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
     Event,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from chunkfold import presets
-from chunkfold._judgement import made_up_id
 from chunkfold.accumulator import Gatherer
+from chunkfold.assembly._judgement import made_up_id
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._writer import Writer
 from chunkfold.limits import Limits

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from chunkfold import presets
-from chunkfold._judgement import chosen_finish
 from chunkfold.accumulator import Gatherer
+from chunkfold.assembly._judgement import chosen_finish
 from chunkfold.errors import PolicyError
 from chunkfold.events import ErrorEvent, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent

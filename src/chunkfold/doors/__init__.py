@@ -1,0 +1,1 @@
+"""Where bytes come from: sources of every kind, and `fold`, `stream` and `wrap` around them."""
