@@ -193,7 +193,13 @@ def folded(response: chunkfold.Response) -> Seen:
 EVERYWHERE = ("openai", "anthropic", "responses", "gemini")
 
 
-@peer("chunkfold `fold`", *EVERYWHERE, does="`fold` of the pieces", imports="import chunkfold", installs="chunkfold")
+@peer(
+    "chunkfold `fold`",
+    *EVERYWHERE,
+    does="`fold` of the pieces",
+    imports="from chunkfold import fold",
+    installs="chunkfold",
+)
 def fold(_: str) -> Way:
     return Way(bench.fold, folded)
 

@@ -161,12 +161,12 @@ def cost_and_memory(sizes: dict[str, list[int]], rounds: int, cases: Cases) -> t
 
 
 def import_times(rounds: int) -> dict[str, float]:
-    """Milliseconds of CPU time that a fresh interpreter needs for the import, the files being in the cache."""
+    """Milliseconds of CPU time that a fresh interpreter needs for the import, files and bytecode being there."""
     found: dict[str, list[float]] = {name: [] for name, peer in peers.PEERS.items() if peer.imports}
     for turn in range(rounds + 1):
         for name, times in found.items():
             code = f"import time; t = time.process_time(); {peers.PEERS[name].imports}; print(time.process_time() - t)"
-            environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+            environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONDONTWRITEBYTECODE": ""}
             command = [sys.executable, "-W", "ignore", "-c", code]
             done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
             if turn and not done.returncode:
