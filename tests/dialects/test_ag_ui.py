@@ -92,6 +92,14 @@ def test_a_text_without_an_id_does_not_go_on_behind_a_call():
     assert [part.kind for part in response.parts] == ["text", "tool_call", "text"]
 
 
+def test_a_thought_that_another_start_interrupts_before_its_first_piece_is_one():
+    start, piece = named("THINKING_TEXT_MESSAGE_START"), named("THINKING_TEXT_MESSAGE_CONTENT", delta="a")
+    frames = [START, start, named("TEXT_MESSAGE_START", messageId="m"), *[piece] * 9, {**TEXT, "messageId": "m"}, END]
+    assert_templates_change_nothing(list(map(sse, frames)))
+    response = folded(*frames)
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "a" * 9), ("text", "Hi")]
+
+
 def test_which_part_is_gone_on_with_is_known_behind_any_number_of_chunks():
     turns = [chunk("a", "1", "f"), chunk("b", "2", "g")] * 12
     frames = list(map(sse, [START, *turns, chunk("a", "3", "f"), {"type": "TOOL_CALL_CHUNK", "delta": "4"}, END]))

@@ -306,6 +306,10 @@ class Writer:
         """The part that was started last, or the call that got a piece after it."""
         return self.table.choice(choice).current
 
+    def take_up(self, slot: Slot) -> None:
+        """The part is at hand again."""
+        self.table.choice(slot.choice).current = slot
+
     def restate(self, choice: int, kind: Kind, text: Any) -> None:
         """The whole text of *kind* has been stated: it stands instead of what was gathered, or fills it."""
         if isinstance(text, str) and text:

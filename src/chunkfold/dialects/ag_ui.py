@@ -315,6 +315,7 @@ class AGUI(Dialect):
         if before is not None and before.open:
             if not before.has_text and before.name in (None, name):
                 w.identify(before, name=name)
+                w.take_up(before)
                 return before
             w.stop(before)
         slot = w.start(0, kind, key=key, id=id_, name=name, tool_type="function", extra=_without(payload, *known))
