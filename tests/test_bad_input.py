@@ -894,3 +894,30 @@ def test_a_time_to_wait_that_cannot_be_waited_for_is_none(raw):
         assert error.retry_after in (None, 2.5, 7.0)
         is_time = raw in (b"2.5", b'"7"') and field != b'"details":' + raw
         assert (error.retry_after is not None) == is_time
+
+
+def test_any_number_of_oddities_costs_as_much_as_a_thousand_and_none_is_left_out_in_silence():
+    def body(count):
+        return chat({"content": "a"}) + b"data: x\n\n" * count + chat({"content": "b"})
+
+    response = fold([body(3000)])
+    kinds = [diagnostic.kind for diagnostic in response.diagnostics]
+    assert (response.text, kinds) == ("ab", ["frame_not_json"] * 1000 + ["not_listed"])
+    assert response.diagnostics[-1].detail == "2000 more of frame_not_json"
+    assert rebuild(decode([body(3000)])) == response
+    folder = Folder()
+    for _ in range(3):
+        folder.feed(body(1000))
+    assert folder.snapshot().diagnostics == response.diagnostics
+
+    def peak(count):
+        folder = Folder()
+        folder.feed(chat({"content": "a"}), events=False)
+        tracemalloc.start()
+        for _ in range(count):
+            folder.feed(b"data: x\n\n" * 100, events=False)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return taken
+
+    assert peak(200) < 2 * peak(20)

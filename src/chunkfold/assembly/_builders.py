@@ -36,6 +36,9 @@ MANY = 2048
 # a text that only one local variable holds grow in place, once it has seen a loop go round a few times.
 _JOINS = 32
 
+# Diagnostics of each kind that are kept: one costs thirty times the smallest frame that is no JSON.
+_LISTED = 1000
+
 # Kinds of parts that have bytes.
 WITH_DATA = ("image", "audio", "file")
 _MEDIA = {"media_type": str, "url": str, "id": str, "transcript": str, "final": bool}
@@ -365,8 +368,8 @@ class ResponseBuilder:
     """A response in the making, and the settings that it is made by."""
 
     __slots__ = (
-        "choices", "closings", "depth", "diagnostics", "ended", "error", "extra", "facts", "policy", "provider_error",
-        "shown", "stopped", "usage",
+        "_kinds", "_listed", "choices", "closings", "depth", "ended", "error", "extra", "facts", "policy",
+        "provider_error", "shown", "stopped", "usage",
     )  # fmt: skip
 
     def __init__(self, policy: Policy | None = None, limits: Limits | None = None) -> None:
@@ -383,7 +386,9 @@ class ResponseBuilder:
         # What is said once, by its names.
         self.facts: dict[str, Any] = {}
         self.extra = Fields()
-        self.diagnostics: list[Diagnostic] = []
+        # What was odd, and how often each kind of it.
+        self._listed: list[Diagnostic] = []
+        self._kinds: dict[str, int] = {}
         self.usage: Usage | None = None
         # So many parts have ended; and what the last stop closed, if it closed one.
         self.closings = 0
@@ -431,9 +436,21 @@ class ResponseBuilder:
                 if part.kind in CALLS:
                     part.built = None
 
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What was odd: of each kind the first ones, and how many more there were."""
+        more = [(kind, count - _LISTED) for kind, count in self._kinds.items() if count > _LISTED]
+        return [*self._listed, *(Diagnostic("not_listed", detail=f"{count} more of {kind}") for kind, count in more)]
+
     def note(self, kind: str, detail: str, choice: int | None = None, index: int | None = None) -> None:
         """Tell of something odd."""
-        self.diagnostics.append(Diagnostic(kind, None, choice, index, detail))
+        self.diagnose(Diagnostic(kind, None, choice, index, detail))
+
+    def diagnose(self, diagnostic: Diagnostic) -> None:
+        """Keep what was odd, unless there was so much of its kind that it would grow beyond the message."""
+        count = self._kinds[diagnostic.kind] = self._kinds.get(diagnostic.kind, 0) + 1
+        if count <= _LISTED:
+            self._listed.append(diagnostic)
 
 
 def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:

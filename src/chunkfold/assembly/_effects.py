@@ -263,7 +263,7 @@ def _extra_event(builder: ResponseBuilder, event: Extra) -> None:
 
 
 def _diagnostic(builder: ResponseBuilder, event: DiagnosticEvent) -> None:
-    builder.diagnostics.append(event.diagnostic)
+    builder.diagnose(event.diagnostic)
 
 
 def _nothing(builder: ResponseBuilder, event: Event) -> None:

@@ -52,7 +52,7 @@ def judged(builder: ResponseBuilder, ended: Ended) -> tuple[Response, PolicyErro
     truncated = _is_truncated(builder, ended)
     choices: list[Choice] = []
     unusable: list[ToolCall] = []
-    diagnostics = list(builder.diagnostics)
+    diagnostics = builder.diagnostics
     for index, choice in builder.in_order():
         if index and policy.choices == "first":
             continue

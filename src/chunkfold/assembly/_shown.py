@@ -52,13 +52,13 @@ class ShownResponse:
         """Something has come beside deltas: state anew all but the parts."""
         self.stale = False
         choices = builder.in_order()
-        facts, odd = builder.facts, builder.diagnostics
+        facts, odd = builder.facts, tuple(builder.diagnostics)
         before = self._facts.get("diagnostics", ())
         self._facts = {
             **{name: facts.get(name) for name in ("id", "model", "created", "dialect", "vendor")},
             "usage": builder.usage,
             "error": builder.error,
-            "diagnostics": before if len(before) == len(odd) else tuple(odd),
+            "diagnostics": before if before == odd else odd,
             "extra": copied(builder.extra),
         }
         self._order = [choice for _, choice in choices]
