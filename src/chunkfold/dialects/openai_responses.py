@@ -164,6 +164,8 @@ class OpenAIResponses(Dialect):
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
+        elif isinstance(kind, str) and kind.startswith(("response.steer.", "response.inject.")):
+            self.w.unknown(kind, payload)  # what became of input sent to a response: an error in it is none of that
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
