@@ -46,6 +46,11 @@ PINGS = (
     "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",
     "response.ping", "response.heartbeat",
 )  # fmt: skip
+# What became of input that the client sent to a response amid it.
+OF_INPUT = (
+    "response.steer.accepted", "response.steer.pending", "response.steer.failed", "response.inject.created",
+    "response.inject.failed",
+)  # fmt: skip
 PROGRESS = {
     **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
     **_each(("in_progress", "searching", "completed"), web_search_call=(), file_search_call=()),

@@ -36,6 +36,7 @@ from chunkfold.dialects._response_events import (
     AUDIO,
     BESIDE,
     INPUTS,
+    OF_INPUT,
     OLDER,
     PART_EVENTS,
     PINGS,
@@ -164,8 +165,8 @@ class OpenAIResponses(Dialect):
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
-        elif isinstance(kind, str) and kind.startswith(("response.steer.", "response.inject.")):
-            self.w.unknown(kind, payload)  # what became of input sent to a response: an error in it is none of that
+        elif kind in OF_INPUT:
+            self.w.unknown(kind, payload)  # an error in it is none of the response
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
@@ -584,5 +585,5 @@ _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name
 # Keep-alives may all have the number 0.
 _UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
-OpenAIResponses.payloads = (*HANDLERS, "response")
+OpenAIResponses.payloads = (*HANDLERS, *OF_INPUT, "response")
 DIALECT = OpenAIResponses
