@@ -272,6 +272,23 @@ def test_steps_that_only_the_end_of_the_rest_states_are_taken():
     assert [part.text for part in response.parts] == ["Hel", "lo"]
 
 
+def test_the_rest_is_asked_for_again_where_nothing_of_it_came():
+    frames = [begun("v1_a"), *said(0, "Hel"), CHECKPOINT, begun("v1_c"), *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert response.text == "Hello!"
+    assert response.to_native()["continuation_ids"] == ["v1_a", "v1_c", "v1_b"]
+
+
+def test_interactions_that_are_not_stored_need_no_id_to_go_on():
+    frames = [begun(None), *said(0, "Hel"), CHECKPOINT, begun(None), *said(0, "lo"), over(None, "completed", COST)]
+    assert assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)]).text == "Hello"
+
+
+def test_the_same_interaction_is_replayed_and_does_not_go_on():
+    frames = [begun("v1_b"), *said(0, "lo"), CHECKPOINT, *REST]
+    assert assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)]).text == "lo!"
+
+
 @pytest.mark.parametrize("between", [[], [CHECKPOINT, *said(1, "Hel")], [over("v1_a", "completed", COST)]])
 def test_an_interaction_that_nothing_was_to_follow_is_void_where_another_begins(between):
     frames = [begun("v1_a"), *said(0, "Hel"), *between, *REST]

@@ -90,7 +90,7 @@ class GeminiInteractions(Dialect):
         self._begun: set[int | str] = set()
         self._is_whole = self._is_streamed = False
         # An interaction may be gone on with by another, whose steps are behind those of the ones before.
-        self._is_to_go_on = False
+        self._is_to_go_on = self._is_rest = False
         self._ids: list[str] = []
         self._before = self._steps = 0
         # What it has cost, and those before it.
@@ -137,7 +137,7 @@ class GeminiInteractions(Dialect):
     def begin_again(self) -> None:
         self._last, self._step_seen, self._is_streamed = 0, False, False
         self._before = self._steps = 0
-        self._is_to_go_on = False
+        self._is_to_go_on = self._is_rest = False
         self._begun.clear()
         self._ids.clear()
         if self.w.is_whole:
@@ -147,24 +147,26 @@ class GeminiInteractions(Dialect):
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
         interaction = interaction_in(payload)
         if isinstance(interaction, dict):
-            if self._started and self._is_to_go_on:
+            id_ = _text_or_none(interaction.get("id"))
+            if self._started and self._is_to_go_on and id_ not in self._ids:
                 self._go_on()
             elif self._started:
                 self.begin_again()
             self._started = True
-            self._ids.append(word(interaction.get("id")))
-            if self._before:
+            if id_ is not None:
+                self._ids.append(id_)
+            if self._is_rest:
                 self.w.extra(("continuation_ids",), list(self._ids))
         self._interaction(payload, frame)
 
     def _go_on(self) -> None:
         """
         Google's SDK asks for the rest, where a limit of the service was reached or the connection broke: that is
-        another interaction, which costs again what it reads.
+        another interaction, which costs again what it reads. Where it brings nothing the SDK asks once more.
         """
         for index in list(self._begun):
             self._stop(index)
-        self._is_to_go_on, self.end_seen, self._step_seen = False, False, False
+        self._is_rest, self.end_seen, self._step_seen = True, False, False
         self._before = self._last = self._steps
         self._spent, self._cost = together(self._spent, self._cost), {}
         self.w.reset(self.w.count(0), "step")
@@ -218,7 +220,7 @@ class GeminiInteractions(Dialect):
             w.extra(("usage",), usage)
         known = _INTERACTION | _EVENT if "event_type" in interaction else _INTERACTION
         # What is gone on with has one before it too.
-        w.extras(interaction, known | {"previous_interaction_id"} if self._before else known)
+        w.extras(interaction, known | {"previous_interaction_id"} if self._is_rest else known)
         self._finish(interaction.get("status"))
         self.tell_error(interaction)
 
