@@ -532,3 +532,14 @@ def test_input_that_a_response_does_not_take_is_no_error_of_it(kind):
     assert (response.text, response.error, response.finish_reason, response.ended) == ("Hi", None, "stop", "clean")
     (carried,) = [part for part in response.parts if part.kind == "unknown"]
     assert (carried.name, carried.payload["error"]) == (f"response.{kind}", error)
+
+
+def test_a_model_that_fails_amid_a_call_of_the_server_is_no_error_of_the_response():
+    """OpenRouter's fusion asks several models, and says which of them gave no answer."""
+    place = {"item_id": "fu_1", "output_index": 0}
+    failed = event("fusion_call.panel.failed", model="a/b", error="timed out", status_code=504, **place)
+    item = {"type": "openrouter:fusion", "id": "fu_1", "status": "completed"}
+    rest = [added(texts(), output_index=1), done(texts("Hi"), output_index=1), completed(item, texts("Hi"))]
+    response = fold(added(item, output_index=0), failed, done(item, output_index=0), *rest)
+    assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")
+    assert "response.fusion_call.panel.failed" in [part.name for part in response.parts if part.kind == "unknown"]

@@ -42,6 +42,7 @@ from chunkfold.dialects._response_events import (
     PINGS,
     PROGRESS,
     TEXTS,
+    is_aside,
     renewed,
     response_in,
     told_beside,
@@ -165,8 +166,8 @@ class OpenAIResponses(Dialect):
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
-        elif kind in OF_INPUT:
-            self.w.unknown(kind, payload)  # an error in it is none of the response
+        elif is_aside(kind, payload):
+            self.w.unknown(word(kind), payload)
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
