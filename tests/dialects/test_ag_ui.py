@@ -460,3 +460,104 @@ def test_a_snapshot_takes_back_no_more_of_split_texts_than_of_whole_ones():
 
 
 TOLD = {"START": {"role": "assistant"}, "CONTENT": {"delta": "Noon."}, "END": {}}
+
+
+# Subagents, whose events are told apart by a name of their own
+
+
+def in_turns(one, two):
+    return [event for pair in zip(one, two, strict=True) for event in pair]
+
+
+def pieces(kind, id_, texts, teller=None, *, tells="all", **first):
+    """Chunks of a text, thought or call: the id stands in the first one, and who tells them in *tells* of them."""
+    name = "toolCallId" if kind == "TOOL_CALL" else "messageId"
+    chunks = [{"type": f"{kind}_CHUNK", "delta": text} for text in texts]
+    chunks[0] |= {name: id_, **first}
+    for piece in chunks if tells == "all" else chunks[:1]:
+        piece |= {"subagentRunId": teller} if teller else {}
+    return chunks
+
+
+@pytest.mark.parametrize("kind", ["TEXT_MESSAGE", "REASONING_MESSAGE"])
+@pytest.mark.parametrize("tellers", [("s1", "s2"), (None, "s2"), ("s1", None)])
+def test_chunks_without_an_id_go_on_with_what_the_same_subagent_told_last(kind, tellers):
+    texts = (["a", "b", "c", "d"], ["u", "v", "w", "x"])
+    told = [pieces(kind, f"m{teller}", *both) for teller, *both in zip("12", texts, tellers, strict=True)]
+    frames = [START, *in_turns(*told), END]
+    response = folded(*frames)
+    assert_templates_change_nothing(list(map(sse, frames)))
+    assert [part.text for part in response.parts] == ["abcd", "uvwx"]
+    assert [part.extra.get("subagentRunId") for part in response.parts] == list(tellers)
+
+
+def test_arguments_without_an_id_are_of_the_call_of_the_same_subagent():
+    one = pieces("TOOL_CALL", "a", ['{"x":', "1}"], "s1", toolCallName="f")
+    two = pieces("TOOL_CALL", "b", ['{"y":', "2}"], "s2", toolCallName="g")
+    assert calls_of(folded(START, *in_turns(one, two), END)) == BOTH
+
+
+def test_a_chunk_that_names_nobody_is_of_the_run_or_else_of_the_subagent_that_tells_the_like():
+    text = pieces("TEXT_MESSAGE", "m", ["Hel", "lo"], "s1", tells="first")
+    call = pieces("TOOL_CALL", "a", ['{"x":', "1}"], toolCallName="f")
+    response = folded(START, *in_turns(text, call), END)
+    assert (response.text, calls_of(response)) == ("Hello", BOTH[:1])
+    own = pieces("TEXT_MESSAGE", "n", ["wor", "ld"])
+    response = folded(START, text[0], own[0], text[1], own[1], END)
+    assert [part.text for part in response.parts] == ["Hel", "worlold"]
+
+
+@pytest.mark.parametrize("ending", ["SUBAGENT_FINISHED", "SUBAGENT_ERROR"])
+def test_the_end_of_a_subagent_ends_its_own_chunks_alone(ending):
+    one, two = pieces("TEXT_MESSAGE", "m", ["a", "b"], "s1"), pieces("TEXT_MESSAGE", "n", ["u", "v"], "s2")
+    del two[1]["subagentRunId"]
+    response = folded(START, one[0], two[0], named(ending, subagentRunId="s1", message="no"), two[1], END)
+    assert [(part.id, part.text) for part in response.parts] == [("m", "a"), ("n", "uv")]
+
+
+EXPLICIT = [
+    named("TOOL_CALL_START", toolCallId="a", toolCallName="f", subagentRunId="s1"),
+    named("TEXT_MESSAGE_START", messageId="n", role="assistant", subagentRunId="s1"),
+    named("REASONING_ENCRYPTED_VALUE", subtype="message", entityId="m", encryptedValue="E"),
+    named("SUBAGENT_STARTED", subagentRunId="s1", name="scout"),
+]
+
+
+@pytest.mark.parametrize("event", EXPLICIT)
+def test_what_a_subagent_begins_ends_nothing_of_the_run(event):
+    text = pieces("TEXT_MESSAGE", "m", ["Hel", "lo"])
+    response = folded(START, text[0], event, text[1], END)
+    assert [part.text for part in response.parts if part.kind == "text" and part.text] == ["Hello"]
+
+
+def test_many_calls_of_many_subagents_are_found_at_once():
+    one = [pieces("TOOL_CALL", f"c{n}", ["{", "}"], f"s{n}", toolCallName="f") for n in range(2000)]
+    response = folded(START, *(chunks[0] for chunks in one), *(chunks[1] for chunks in one), END)
+    assert {call.raw_arguments for call in response.tool_calls} == {"{}"}
+
+
+# Metadata, which the events of a part gather
+
+
+@pytest.mark.parametrize("kind", ["TEXT_MESSAGE", "REASONING_MESSAGE", "TOOL_CALL"])
+def test_metadata_of_all_events_of_a_part_are_kept_the_last_of_each_name(kind):
+    """AG-UI 1.0, "Metadata": usage and the finish reason come at the end, and take nothing of before away."""
+    id_ = {"toolCallId": "a"} if kind == "TOOL_CALL" else {"messageId": "a"}
+    more = "ARGS" if kind == "TOOL_CALL" else "CONTENT"
+    frames = [
+        START,
+        named(f"{kind}_START", toolCallName="f", metadata={"x": {"deep": 1}, "y": 1}, **id_),
+        named(f"{kind}_{more}", delta="{", metadata={"y": None}, **id_),
+        named(f"{kind}_{more}", delta="}", **id_),
+        named(f"{kind}_END", metadata={"x": {"other": 2}, "usage": {"inputTokens": 3}}, **id_),
+        END,
+    ]
+    part = folded(*frames).parts[0]
+    assert part.extra["metadata"] == {"x": {"other": 2}, "y": None, "usage": {"inputTokens": 3}}
+
+
+def test_the_last_chunk_may_have_metadata_alone():
+    text = pieces("TEXT_MESSAGE", "m", ["Hi", "!"], metadata={"model": "m-1"})
+    last = named("TEXT_MESSAGE_CHUNK", metadata={"finishReason": "length"})
+    part = folded(START, *text, last, END).parts[0]
+    assert (part.text, part.extra["metadata"]) == ("Hi!", {"model": "m-1", "finishReason": "length"})

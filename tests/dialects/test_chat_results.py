@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import chunkfold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
@@ -62,3 +64,21 @@ def test_what_stands_beside_a_result_is_kept():
     response, results = folded(result([{"type": "text", "text": "x"}], tool_call_id="b", took=3))
     assert results == [("b", None, [{"type": "text", "text": "x"}])]
     assert response.to_native()["choices"][0]["message"]["took"] == 3
+
+
+def test_a_body_has_all_messages_where_the_server_ran_tools():
+    """Mistral's chat with connectors: `messages` instead of a message, the last one is the answer."""
+    use = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [use]},
+        {"role": "tool", "tool_call_id": "a", "content": "a.txt"},
+        {"role": "assistant", "content": "It is."},
+    ]
+    choice = {"index": 0, "finish_reason": "stop", "messages": messages}
+    body = {"id": "c", "object": "chat.completion", "created": 7, "model": "m", "choices": [choice]}
+    data = json.dumps(body).encode()
+    response = assert_laws(data, [data[at : at + 9] for at in range(0, len(data), 9)])
+    assert response.text == "It is."
+    assert [part.kind for part in response.parts] == ["tool_call", "server_tool_result", "text"]
+    assert response.parts[1].content == "a.txt"
+    assert response.to_native() == body

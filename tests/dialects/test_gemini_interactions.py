@@ -211,3 +211,87 @@ def test_the_events_of_openais_helper_are_none():
     body = sse({"type": "content.delta", "delta": "Hi", "snapshot": "Hi", "parsed": None}) * 2
     response = chunkfold.fold(body)
     assert (response.dialect, response.error.type) == (None, "unrecognised")
+
+
+# Interactions that go on with one another
+
+
+def begun(id_, **fields):
+    return {"event_type": "interaction.created", "interaction": {"id": id_, "status": "in_progress", **fields}}
+
+
+def said(index, *texts):
+    return [
+        {"event_type": "step.start", "index": index, "step": {"type": "model_output"}},
+        *[{"event_type": "step.delta", "index": index, "delta": {"type": "text", "text": text}} for text in texts],
+        {"event_type": "step.stop", "index": index},
+    ]
+
+
+def over(id_, status, usage, **fields):
+    interaction = {"id": id_, "status": status, "usage": usage, **fields}
+    return {"event_type": "interaction.completed", "interaction": interaction}
+
+
+def modal(tokens):
+    return [{"modality": "text", "tokens": tokens}]
+
+
+COST = {"total_input_tokens": 10, "total_output_tokens": 100, "output_tokens_by_modality": modal(100)}
+COST_OF_REST = {"total_input_tokens": 110, "total_output_tokens": 5, "output_tokens_by_modality": modal(5)}
+REST = [
+    begun("v1_b", previous_interaction_id="v1_a"), *said(0, "lo", "!"), over("v1_b", "completed", COST_OF_REST)
+]  # fmt: skip
+CHECKPOINT = {"event_type": "interaction.status_update", "status": "in_progress", "continuation_token": "t"}
+STOPPED = [
+    [over("v1_a", "requires_continuation", COST, continuation_token="t")],
+    [{"event_type": "step.stop", "index": 1, "usage": COST}, CHECKPOINT],
+]
+
+
+@pytest.mark.parametrize("stopped", STOPPED)
+def test_an_interaction_goes_on_with_the_one_that_was_stopped(stopped):
+    """Google's SDK asks for the rest by itself, and hands out the events of both: each is paid for, and half a text."""
+    frames = [begun("v1_a"), *said(0, "One. "), *said(1, "Hel"), *stopped, *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [part.text for part in response.parts] == ["One. ", "Hel", "lo!"]
+    assert (response.id, response.finish_reason, response.ended) == ("v1_a", "stop", "clean")
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (120, 105)
+    body = response.to_native()
+    assert body["usage"]["output_tokens_by_modality"] == modal(105)
+    assert [step["content"][0]["text"] for step in body["steps"]] == ["One. ", "Hel", "lo!"]
+    assert body["continuation_ids"] == ["v1_a", "v1_b"]
+    assert "previous_interaction_id" not in body
+
+
+def test_steps_that_only_the_end_of_the_rest_states_are_taken():
+    step = {"type": "model_output", "content": [{"type": "text", "text": "lo"}]}
+    stated = over("v1_b", "completed", COST_OF_REST, steps=[step])
+    frames = [begun("v1_a"), *said(0, "Hel"), *STOPPED[0], begun("v1_b"), stated]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [part.text for part in response.parts] == ["Hel", "lo"]
+
+
+def test_the_rest_is_asked_for_again_where_nothing_of_it_came():
+    frames = [begun("v1_a"), *said(0, "Hel"), CHECKPOINT, begun("v1_c"), *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert response.text == "Hello!"
+    assert response.to_native()["continuation_ids"] == ["v1_a", "v1_c", "v1_b"]
+
+
+def test_interactions_that_are_not_stored_need_no_id_to_go_on():
+    frames = [begun(None), *said(0, "Hel"), CHECKPOINT, begun(None), *said(0, "lo"), over(None, "completed", COST)]
+    assert assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)]).text == "Hello"
+
+
+def test_the_same_interaction_is_replayed_and_does_not_go_on():
+    frames = [begun("v1_b"), *said(0, "lo"), CHECKPOINT, *REST]
+    assert assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)]).text == "lo!"
+
+
+@pytest.mark.parametrize("between", [[], [CHECKPOINT, *said(1, "Hel")], [over("v1_a", "completed", COST)]])
+def test_an_interaction_that_nothing_was_to_follow_is_void_where_another_begins(between):
+    frames = [begun("v1_a"), *said(0, "Hel"), *between, *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert (response.id, response.text) == ("v1_b", "lo!")
+    assert response.usage.input_tokens == 110

@@ -514,3 +514,32 @@ def test_a_start_whose_content_is_no_list_opens_its_item():
     message = {"type": "message", "id": "msg_1", "role": "assistant", "content": True}
     response = fold(added(message, output_index=0), added(message, output_index=1), completed())
     assert (response.text, response.error, response.ended) == ("", None, "clean")
+
+
+@pytest.mark.parametrize("kind", ["steer.failed", "inject.failed"])
+def test_input_that_a_response_does_not_take_is_no_error_of_it(kind):
+    """A connection tells what becomes of input that its client sends while a response runs: that goes on as it did."""
+    error = {"type": "invalid_request_error", "code": "response_not_active", "message": "Too late."}
+    steer = {"input": "Stop.", "previous_response_id": "resp_1"}
+    told = event(kind, error=error, steer=steer)
+    response = fold(
+        added(texts(), output_index=0),
+        text_at(0, "Hi"),
+        told,
+        done(texts("Hi"), output_index=0),
+        completed(texts("Hi")),
+    )
+    assert (response.text, response.error, response.finish_reason, response.ended) == ("Hi", None, "stop", "clean")
+    (carried,) = [part for part in response.parts if part.kind == "unknown"]
+    assert (carried.name, carried.payload["error"]) == (f"response.{kind}", error)
+
+
+def test_a_model_that_fails_amid_a_call_of_the_server_is_no_error_of_the_response():
+    """OpenRouter's fusion asks several models, and says which of them gave no answer."""
+    place = {"item_id": "fu_1", "output_index": 0}
+    failed = event("fusion_call.panel.failed", model="a/b", error="timed out", status_code=504, **place)
+    item = {"type": "openrouter:fusion", "id": "fu_1", "status": "completed"}
+    rest = [added(texts(), output_index=1), done(texts("Hi"), output_index=1), completed(item, texts("Hi"))]
+    response = fold(added(item, output_index=0), failed, done(item, output_index=0), *rest)
+    assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")
+    assert "response.fusion_call.panel.failed" in [part.name for part in response.parts if part.kind == "unknown"]

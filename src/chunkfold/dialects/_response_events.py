@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chunkfold.basis import _json
+from chunkfold.dialects._words import is_blank
 
 __all__ = [
-    "AUDIO", "BESIDE", "INPUTS", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "renewed", "response_in",
-    "told_beside",
+    "AUDIO", "BESIDE", "INPUTS", "OF_INPUT", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "is_aside",
+    "renewed", "response_in", "told_beside",
 ]  # fmt: skip
 
 # Fields of the response that some servers put beside it, or in its place.
@@ -45,6 +46,11 @@ AUDIO = tuple(_each(("delta", "done"), **{"audio": (), "audio.transcript": ()}))
 PINGS = (
     "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",
     "response.ping", "response.heartbeat",
+)  # fmt: skip
+# What became of input that the client sent to a response amid it.
+OF_INPUT = (
+    "response.steer.accepted", "response.steer.pending", "response.steer.failed", "response.inject.created",
+    "response.inject.failed",
 )  # fmt: skip
 PROGRESS = {
     **_each(("in_progress", "completed", "failed"), mcp_call=(), mcp_list_tools=()),
@@ -100,3 +106,12 @@ def told_beside(kind: str, payload: dict[str, Any]) -> str:
     response = payload.get("response")
     id_ = response.get("id") if isinstance(response, dict) else None
     return _json.encode((kind, payload.get("output_index"), id_))
+
+
+def is_aside(kind: Any, payload: dict[str, Any]) -> bool:
+    """
+    True if an error in an event is none of the response: that of input sent amid it, or of something within an item,
+    such as one of the models that OpenRouter asks.
+    """
+    is_in_item = isinstance(kind, str) and kind.startswith("response.") and not is_blank(payload.get("item_id"))
+    return kind in OF_INPUT or (is_in_item and not is_blank(payload.get("error")))

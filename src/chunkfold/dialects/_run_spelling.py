@@ -22,7 +22,7 @@ _OTHER_NAMES: Final = {
         re.sub(r"(?=[A-Z])", "_", name).lower(): name
         for name in (
             "messageId", "parentMessageId", "toolCallId", "toolCallName", "toolCalls", "threadId", "runId", "rawEvent",
-            "entityId", "encryptedValue",
+            "entityId", "encryptedValue", "subagentRunId",
         )
     },
 }  # fmt: skip

@@ -2,7 +2,7 @@
 Token counts: how the numbers of several usage objects become one, and how providers' names become ours.
 
 The latest real number of each field stands. Nothing is added up: running totals are the rule, and a server that
-repeats a number must not be billed twice.
+repeats a number must not be billed twice. Only what several requests cost is (`together`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.basis import _json
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "total", "two_counts"]
+__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "together", "total", "two_counts"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +36,29 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, dict) and isinstance(old[key], dict):
             merged[key] = merge(old[key], value)
     return merged
+
+
+def together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """What two requests cost: counts are added, in lists those of each kind; of all else what *other* says stands."""
+    return {**one, **{key: _added(one[key], value) if key in one else value for key, value in other.items()}}
+
+
+def _added(one: Any, other: Any) -> Any:
+    if type(one) is int and type(other) is int:
+        return one + other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return together(one, other)
+    if isinstance(one, list) and isinstance(other, list):
+        kinds: dict[str, Any] = {}
+        for entry in [*one, *other]:
+            kind = _json.identity(_without_counts(entry))
+            kinds[kind] = _added(kinds[kind], entry) if kind in kinds else entry
+        return list(kinds.values())
+    return one if is_blank(other) else other
+
+
+def _without_counts(entry: Any) -> Any:
+    return {key: value for key, value in entry.items() if type(value) is not int} if isinstance(entry, dict) else entry
 
 
 # Values that stand as they are, over whatever was there.

@@ -19,6 +19,7 @@ from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._run_lanes import Lanes
 from chunkfold.dialects._run_messages import key_of, write_whole
 from chunkfold.dialects._run_snapshots import Came
 from chunkfold.dialects._run_spelling import respelled, said, without_totals
@@ -87,9 +88,8 @@ class AGUI(Dialect):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        # The part that chunks without an id go on, and the calls in chunks that others have taken the place of.
-        self._chunk: Slot | None = None
-        self._turns: dict[int, Slot] = {}
+        # The parts that chunks without an id go on.
+        self._lanes = Lanes(writer)
         # Messages of others than the assistant: their first event, and their text.
         self._others: dict[str, tuple[dict[str, Any], list[str]]] = {}
         # The messages that the run was given; a snapshot repeats them.
@@ -115,8 +115,8 @@ class AGUI(Dialect):
         if handler is not None:
             if "runId" in payload or "threadId" in payload:
                 payload = self._nameless(payload, kind)
-            if kind not in _CARRIED and not kind.endswith("_CHUNK"):
-                self._end_chunk()
+            if not kind.endswith("_CHUNK"):
+                self._lanes.leave(kind, payload)
             if kind.startswith("TOOL_CALL_") and not isinstance(payload.get("delta") or "", str):
                 payload = {**payload, "delta": json_text(payload["delta"], frame, "delta")}
             handler(self, payload, frame)
@@ -154,8 +154,7 @@ class AGUI(Dialect):
     def begin_again(self) -> None:
         self._others.clear()
         self._came.clear()
-        self._turns.clear()
-        self._chunk = None
+        self._lanes.clear()
         super().begin_again()
 
     def _take_input(self, payload: dict[str, Any]) -> None:
@@ -260,7 +259,7 @@ class AGUI(Dialect):
         if slot is None:
             slot = self._open("reasoning", {"messageId": id_})
         name = "encrypted" if slot.kind == "reasoning" else "encryptedValue"
-        w.update(slot, extra={name: value, **_rest(payload, _ENCRYPTED)})
+        self._tell(slot, {name: value, **_rest(payload, _ENCRYPTED)})
 
     # Calls and their results
 
@@ -316,11 +315,22 @@ class AGUI(Dialect):
             if not before.has_text and before.name in (None, name):
                 w.identify(before, name=name)
                 w.take_up(before)
+                self._tell(before, _rest(payload, known))
                 return before
             w.stop(before)
-        slot = w.start(0, kind, key=key, id=id_, name=name, tool_type="function", extra=_without(payload, *known))
+        extra = _without(payload, *known)
+        slot = w.start(0, kind, key=key, id=id_, name=name, tool_type="function", extra=extra)
+        slot.beside["metadata"] = extra.get("metadata")
         self._came.add(key, slot)
         return slot
+
+    def _tell(self, slot: Slot, fields: dict[str, Any]) -> None:
+        """What an event says of a part beside its text. Of metadata the last value of each name stands (AG-UI 1.0)."""
+        now, before = fields.get("metadata"), slot.beside.get("metadata")
+        if isinstance(now, dict):
+            now = {**before, **now} if isinstance(before, dict) else now
+            slot.beside["metadata"], fields = now, {**fields, "metadata": now}
+        self.w.update(slot, extra=fields)
 
     def _found(self, kind: Kind, payload: dict[str, Any]) -> Slot | None:
         """The part of that id. What has none is of the last call, unless it names another, or of the text at hand."""
@@ -342,7 +352,7 @@ class AGUI(Dialect):
         if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
             slot = self._open(kind, payload)
         else:
-            self.w.update(slot, extra=_rest(payload, _FIELDS[kind][1]))
+            self._tell(slot, _rest(payload, _FIELDS[kind][1]))
             if is_call and slot.name is None:
                 self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
@@ -354,33 +364,25 @@ class AGUI(Dialect):
             if slot.open:
                 self._piece(kind, payload)
             else:
-                self.w.update(slot, extra=_rest(payload, _FIELDS[kind][1]))
+                self._tell(slot, _rest(payload, _FIELDS[kind][1]))
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any]) -> None:
         """
         A chunk: start, content and end in one. Without an id it goes on the last one of its kind. Calls may take turns.
         """
-        field, last = _FIELDS[kind][0], self._chunk
+        field, lanes = _FIELDS[kind][0], self._lanes
+        teller = lanes.teller(kind, payload.get(field), payload)
+        last = lanes.at_hand(teller)
         if last is not None and (last.kind != kind or (payload.get(field) and payload[field] != last.id)):
-            if last.kind == kind == "tool_call":
-                self._turns[last.index] = last
-            else:
-                self._end_chunk()
+            if not last.kind == kind == "tool_call":
+                lanes.end(teller)
             last = None
         if last is not None:
             payload = {**payload, field: last.id}
         else:
             self.w.singular = True  # what comes next may mean another part than it did
-        self._chunk = self._piece(kind, payload)
-
-    def _end_chunk(self) -> None:
-        if self._chunk is not None:
-            self._turns[self._chunk.index] = self._chunk
-            for index in sorted(self._turns):
-                self.w.stop(self._turns[index])
-            self._turns.clear()
-            self._chunk = None
+        lanes.put(teller, self._piece(kind, payload))
 
     # Snapshots, and what is carried
 

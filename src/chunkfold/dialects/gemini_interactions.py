@@ -18,8 +18,8 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
-from chunkfold.dialects._usage import chat_usage, count, total
-from chunkfold.dialects._words import are_objects_once, counted, is_real, word
+from chunkfold.dialects._usage import chat_usage, count, merge, together, total
+from chunkfold.dialects._words import are_objects_once, counted, is_blank, is_real, word
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ _LISTS = ("steps", "outputs")
 
 # The states of an interaction that goes on.
 _PENDING = frozenset({"created", "in_progress", "queued", "idle"})
+# Events that bring nothing of the answer.
+_NO_OUTPUT = frozenset({"interaction.created", "interaction.start", "interaction.status_update"})
 # The ends that have events of their own names with some revisions and proxies.
 _CLOSING = ("failed", "cancelled", "incomplete", "requires_action")
 
@@ -87,20 +89,29 @@ class GeminiInteractions(Dialect):
         # The steps that hold a part already, and whether they came in a body that was not streamed.
         self._begun: set[int | str] = set()
         self._is_whole = self._is_streamed = False
+        # An interaction may be gone on with by another, whose steps are behind those of the ones before.
+        self._is_to_go_on = self._is_rest = False
+        self._ids: list[str] = []
+        self._before = self._steps = 0
+        # What it has cost, and those before it.
+        self._cost: dict[str, Any] = {}
+        self._spent: dict[str, Any] = {}
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         kind = _kind(payload, frame.event)
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
-            if type(payload.get("index")) in (int, str) and payload["index"] != "":
-                self._last = payload["index"]
+            number: Any = payload.get("index")
+            if type(number) in (int, str) and number != "":
+                self._last = self._before + number if isinstance(number, int) else number
             self._is_streamed = True
             handler(self, payload, frame)
-            w.usage(payload.get("usage"), interactions_usage)
+            self._note_place(kind, payload)
+            self._usage(payload.get("usage"))
             metadata = payload.get("metadata")
             if isinstance(metadata, dict):
-                w.usage(metadata.get("total_usage"), interactions_usage)
+                self._usage(metadata.get("total_usage"))
                 w.extras(metadata, _METADATA, "metadata")
             if payload.get("object") == "content":
                 w.message(id=payload.get("id"))
@@ -125,15 +136,54 @@ class GeminiInteractions(Dialect):
 
     def begin_again(self) -> None:
         self._last, self._step_seen, self._is_streamed = 0, False, False
+        self._before = self._steps = 0
+        self._is_to_go_on = self._is_rest = False
         self._begun.clear()
+        self._ids.clear()
+        if self.w.is_whole:
+            self._cost, self._spent = {}, {}
         super().begin_again()
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        if isinstance(interaction_in(payload), dict):
-            if self._started:
+        interaction = interaction_in(payload)
+        if isinstance(interaction, dict):
+            id_ = _text_or_none(interaction.get("id"))
+            if self._started and self._is_to_go_on and id_ not in self._ids:
+                self._go_on()
+            elif self._started:
                 self.begin_again()
             self._started = True
+            if id_ is not None:
+                self._ids.append(id_)
+            if self._is_rest:
+                self.w.extra(("continuation_ids",), list(self._ids))
         self._interaction(payload, frame)
+
+    def _go_on(self) -> None:
+        """
+        Google's SDK asks for the rest, where a limit of the service was reached or the connection broke: that is
+        another interaction, which costs again what it reads. Where it brings nothing the SDK asks once more.
+        """
+        for index in list(self._begun):
+            self._stop(index)
+        self._is_rest, self.end_seen, self._step_seen = True, False, False
+        self._before = self._last = self._steps
+        self._spent, self._cost = together(self._spent, self._cost), {}
+        self.w.reset(self.w.count(0), "step")
+
+    def _note_place(self, kind: str, payload: dict[str, Any]) -> None:
+        """Whether another interaction may go on behind this event: it tells a place where, and nothing came since."""
+        interaction = interaction_in(payload)
+        said = interaction if isinstance(interaction, dict) else payload
+        if not is_blank(said.get("continuation_token")) or said.get("status") == "requires_continuation":
+            self._is_to_go_on = True
+        elif kind not in _NO_OUTPUT:
+            self._is_to_go_on = False
+
+    def _usage(self, raw: Any) -> None:
+        if isinstance(raw, dict) and raw:
+            self._cost = merge(self._cost, raw)
+            self.w.usage(together(self._spent, self._cost), interactions_usage)
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
@@ -161,14 +211,16 @@ class GeminiInteractions(Dialect):
         if isinstance(steps, list) and steps and not self._step_seen:
             w.extra((key,), {})
             for place, step in enumerate(steps):
-                self._last = place
+                self._last = self._before + place
                 self._start(step, frame, *path, key, place)
-                self._stop(place)
+                self._stop(self._last)
         usage = interaction.get("usage")
-        w.usage(usage, interactions_usage)
+        self._usage(usage)
         if usage is not None and not isinstance(usage, dict):
             w.extra(("usage",), usage)
-        w.extras(interaction, _INTERACTION | _EVENT if "event_type" in interaction else _INTERACTION)
+        known = _INTERACTION | _EVENT if "event_type" in interaction else _INTERACTION
+        # What is gone on with has one before it too.
+        w.extras(interaction, known | {"previous_interaction_id"} if self._is_rest else known)
         self._finish(interaction.get("status"))
         self.tell_error(interaction)
 
@@ -193,7 +245,7 @@ class GeminiInteractions(Dialect):
 
     def _start(self, step: Any, frame: Frame, *path: str | int) -> None:
         index = self._last
-        self._step_seen = True
+        self._see(index)
         self._stop(index)
         self._begun.discard(index)
         if not isinstance(step, dict):
@@ -201,6 +253,11 @@ class GeminiInteractions(Dialect):
             return
         kind = word(step.get("type"), default="step")
         _by_kind(STEPS, kind, GeminiInteractions._unknown_step)(self, index, step, frame, *path)
+
+    def _see(self, index: int | str) -> None:
+        self._step_seen = True
+        if isinstance(index, int):
+            self._steps = max(self._steps, index + 1)
 
     def _output(self, index: int | str, step: dict[str, Any], frame: Frame, *path: str | int) -> None:
         for _, item in self.w.objects("content", step.get("content")):
@@ -285,7 +342,7 @@ class GeminiInteractions(Dialect):
 
     def _step_delta(self, payload: dict[str, Any], frame: Frame) -> None:
         index, delta = self._last, payload.get("delta")
-        self._step_seen = True
+        self._see(index)
         slot = self.w.slot(0, index)
         kind = word(delta.get("type"), default="None") if isinstance(delta, dict) else "step.delta"
         handler = _by_kind(DELTAS, kind, None)

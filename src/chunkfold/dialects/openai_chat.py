@@ -287,6 +287,10 @@ class OpenAIChat(Dialect):
         elif isinstance(message, dict):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
+        elif isinstance(choice.get("messages"), list) and delta is None:
+            # Mistral's, where its connectors were asked: all that the answer took, with what they gave back.
+            for _, each in w.objects("messages", choice["messages"]):
+                self._message(index, each, frame)
         elif choice.get("text"):
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])

@@ -36,11 +36,13 @@ from chunkfold.dialects._response_events import (
     AUDIO,
     BESIDE,
     INPUTS,
+    OF_INPUT,
     OLDER,
     PART_EVENTS,
     PINGS,
     PROGRESS,
     TEXTS,
+    is_aside,
     renewed,
     response_in,
     told_beside,
@@ -164,6 +166,8 @@ class OpenAIResponses(Dialect):
             self._whole_response(payload, "completed", frame, "output")
         elif isinstance(kind, str) and kind.startswith(("codex.", "responsesapi.", "response.metadata")):
             self.w.ping()  # frames of the WebSocket form, which concern the connection
+        elif is_aside(kind, payload):
+            self.w.unknown(word(kind), payload)
         elif (error := self._error_told(payload, frame)) is not None:
             self._tell(error)
         elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
@@ -582,5 +586,5 @@ _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name
 # Keep-alives may all have the number 0.
 _UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
-OpenAIResponses.payloads = (*HANDLERS, "response")
+OpenAIResponses.payloads = (*HANDLERS, *OF_INPUT, "response")
 DIALECT = OpenAIResponses

@@ -192,6 +192,8 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
         if shown.setdefault("content", None) is None:
             shown["content"] = _NO_CONTENT.get(response.vendor or "")
         out.setdefault("finish_reason", None)
+        if "messages" in extra:
+            del out["message"]  # Mistral's have the one or the other
     fill(out, finish_reason=choice.native_finish_reason)
     if choice.logprobs or "logprobs" in extra:
         out["logprobs"] = _logprobs(choice, extra.get("logprobs", {}))
