@@ -272,6 +272,11 @@ def test_usages_of_whole_responses_add_up_and_none_stays_none():
     assert Usage.sum(iter([None])) == Usage()
 
 
+def test_the_usage_of_responses_is_not_added_up_from_the_responses_themselves():
+    with pytest.raises(TypeError, match=r"sum\(\) takes usages, such as response.usage, not a Response"):
+        Usage.sum([Response(usage=Usage(1))])
+
+
 def test_a_count_that_is_zero_is_not_one_that_is_unknown():
     assert Usage(0) != Usage()
     assert Usage.from_json(Usage(0).to_json()).input_tokens == 0

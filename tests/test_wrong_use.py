@@ -242,6 +242,15 @@ def test_a_clock_is_a_function(door):
 
 
 @doors
+@pytest.mark.parametrize("name", ["split_think_tags", "cumulative_deltas"])
+@pytest.mark.parametrize("given", ["false", "", 0, 1.0, []])
+def test_a_switch_is_true_or_false(door, name, given):
+    """The "false" of a file of settings would have counted as true, and changed the answer in silence."""
+    with refused(TypeError, f"{name} must be True, False or None, not {described(given)}"):
+        door(**{name: given})
+
+
+@doors
 @pytest.mark.parametrize("given", [{}, 5, Limits, Policy()])
 def test_limits_are_limits(door, given):
     with refused(TypeError, f"limits must be chunkfold.Limits or None, not {described(given)}"):

@@ -41,6 +41,10 @@ from chunkfold.policy import Policy
 from chunkfold.response import Choice, Diagnostic, Message, Response, StreamError, Usage
 
 if TYPE_CHECKING:
+    from chunkfold import accumulator as accumulator
+    from chunkfold import dialects as dialects
+    from chunkfold import events as events
+    from chunkfold import framing as framing
     from chunkfold import native as native
     from chunkfold import partial_json as partial_json
     from chunkfold import presets as presets
@@ -102,7 +106,19 @@ __all__ = [
 
 
 # Loaded at first use: importing the package costs what its values cost.
-_MODULES = ("native", "partial_json", "presets", "resilience", "timing", "typed", "views")
+_MODULES = (
+    "accumulator",
+    "dialects",
+    "events",
+    "framing",
+    "native",
+    "partial_json",
+    "presets",
+    "resilience",
+    "timing",
+    "typed",
+    "views",
+)
 _HOMES = {
     "AsyncStream": "doors._streams",
     "Decoder": "folding._decoder",

@@ -76,6 +76,8 @@ class Usage(Value, frozen=True):
         for usage in usages:
             if usage is None:
                 continue
+            if not isinstance(usage, Usage):
+                raise TypeError(f"sum() takes usages, such as response.usage, not {described(usage)}")
             for name in cls.__struct_fields__[:-1]:
                 value = getattr(usage, name)
                 if value is not None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-__all__ = ["check_number", "checked", "described", "given_or", "observer"]
+__all__ = ["check_number", "check_switch", "checked", "described", "given_or", "observer"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -59,6 +59,17 @@ def check_number(name: str, given: Any, *, or_none: bool = False) -> None:
     """
     if isinstance(given, bool) or (not isinstance(given, (int, float)) and not (or_none and given is None)):
         raise TypeError(f"{name} must be a number{' or None' if or_none else ''}, not {described(given)}")
+
+
+def check_switch(name: str, given: Any) -> None:
+    """
+    See that *given* is true, false or `None`: the "false" of a file of settings would count as true.
+
+    Raises:
+        TypeError: If it is not.
+    """
+    if given is not None and not isinstance(given, bool):
+        raise TypeError(f"{name} must be True, False or None, not {described(given)}")
 
 
 def observer(name: str, given: Any) -> None:

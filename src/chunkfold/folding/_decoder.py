@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
-from chunkfold.basis._wording import described, given_or
+from chunkfold.basis._wording import check_switch, described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
@@ -63,6 +63,8 @@ class Decoder:
         limits: Limits | None = None,
     ) -> None:
         limits = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits")
+        check_switch("split_think_tags", split_think_tags)
+        check_switch("cumulative_deltas", cumulative_deltas)
         self._limits = limits
         self._framer = Framer(limits.frame_bytes)
         self._writer = Writer(limits, split_think_tags=split_think_tags)
