@@ -77,6 +77,33 @@ def test_two_lists_of_calls_without_indices_are_as_many_calls():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("no_id", [{}, {"id": ""}, {"id": None}, {"id": "null"}])
+@pytest.mark.parametrize("pieces", [['{"q":2}'], ["", '{"q"', ":2}"]])
+@pytest.mark.parametrize("before", [[], [chunk({"index": 4, "id": "z", "function": {"name": "pwd", "arguments": ""}})]])
+def test_an_id_with_another_name_behind_a_whole_call_is_no_late_id(before, pieces, no_id):
+    """Mistral has index 0 for calls that it does not number and `"null"` for an id that it does not have."""
+    first, *rest = pieces
+    frames = [*before, chunk(piece("ls", '{"p":1}', **no_id)), chunk(piece("cd", first, id="b"))]
+    frames += [*(chunk({"index": 0, "function": {"arguments": text}}) for text in rest), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    *_, one, other = response.tool_calls
+    assert len(response.tool_calls) == len(before) + 2
+    assert (one.id, one.name, one.raw_arguments, one.status) == (None, "ls", '{"p":1}', "complete")
+    assert (other.id, other.name, other.raw_arguments, other.status) == ("b", "cd", '{"q":2}', "complete")
+    assert response.diagnostics == ()
+
+
+@pytest.mark.parametrize("frames", [
+    [chunk(piece("ls", "")), chunk({"index": 0, "id": "a", "function": {"arguments": "{}"}})],
+    [chunk(piece("ls", "{}")), chunk({"index": 0, "id": "a"})],
+    [chunk(piece("ls", "{}")), chunk(piece("ls", "", id="a"))],
+])  # fmt: skip
+def test_an_id_may_come_late(frames):
+    frames = [*frames, FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.id, call.name, call.raw_arguments) == ("a", "ls", "{}")
+
+
 def twice(name, arguments, **fields):
     """A piece as llama-cpp-python sends it, in the old form and in the new one."""
     function = {"name": name, "arguments": arguments}

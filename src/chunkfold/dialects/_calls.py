@@ -50,10 +50,17 @@ def find(state: Choice, number: Hashable, id: str | None, name: str | None, text
 
 
 def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:
-    """Without any ids, a name with argument text of its own after a complete object is a new call."""
-    if state.by_id or id is not None or name is None or not text:
+    """
+    A name after a complete object is a new call, where the call at hand has no id and ids do not tell calls apart.
+
+    Without any ids it is one only with argument text of its own: a name alone may be a repeat. An id that comes with it
+    is no late id either, should the name or the text be another call's (Mistral writes `"null"` for an id it lacks).
+    """
+    if name is None or slot.scanner is None or not slot.scanner.is_complete:
         return False
-    return slot.scanner is not None and slot.scanner.is_complete
+    if id is None:
+        return bool(text) and not state.by_id
+    return slot.id is None and (bool(text) or name != slot.name)
 
 
 def find_restated(

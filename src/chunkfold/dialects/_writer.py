@@ -337,7 +337,7 @@ class Writer:
             kind: Kind = "server_tool_call" if server_side else "tool_call"
             slot = self.start(choice, kind, id=id, name=name, tool_type=tool_type, number=number, extra=extra)
             slot.extra = extra
-            if id is None and not state.by_id:
+            if id is None:
                 slot.scanner = ObjectScanner()
         else:
             # A fragment that adds nothing interrupts nothing: some servers send blank ones beside every text.
