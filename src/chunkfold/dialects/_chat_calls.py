@@ -2,7 +2,7 @@
 Tool calls in chat completions: in the list of today and as the one `function_call` of before, with every way in which
 imitators leave out ids and indices, rename the arguments or send them as objects.
 
-Which call a fragment belongs to is said in `_calls`; where name and arguments may stand, in `_flat_calls`.
+Which call a fragment belongs to is said in `_calls`; where name and arguments may stand, in `_call_shape`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._flat_calls import ARGUMENTS, arguments_key, flat_function, holder_of
+from chunkfold.dialects._call_shape import ARGUMENTS, arguments_key, flat_function, holder_of
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, whole_number
 

@@ -17,12 +17,12 @@ import msgspec
 
 from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._ag_ui_lanes import Lanes
+from chunkfold.dialects._ag_ui_messages import key_of, write_whole
+from chunkfold.dialects._ag_ui_snapshots import Came
+from chunkfold.dialects._ag_ui_spelling import respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._run_lanes import Lanes
-from chunkfold.dialects._run_messages import key_of, write_whole
-from chunkfold.dialects._run_snapshots import Came
-from chunkfold.dialects._run_spelling import respelled, said, without_totals
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, is_real, word
 from chunkfold.response import Usage

@@ -16,9 +16,9 @@ import msgspec
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
+from chunkfold.dialects._call_shape import flat_function
 from chunkfold.dialects._error_words import FINE
 from chunkfold.dialects._errors import error_in, read_error
-from chunkfold.dialects._flat_calls import flat_function
 from chunkfold.dialects._usage import chat_usage
 from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 from chunkfold.response import Usage

@@ -19,8 +19,8 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._gemini_names import SNAKE, both, field, snake
+from chunkfold.dialects._gemini_paths import StreamedCalls
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
-from chunkfold.dialects._path_values import StreamedCalls
 from chunkfold.dialects._usage import Counts, total
 from chunkfold.dialects._words import choice_index, finish_reason, is_blank, is_real
 from chunkfold.response import Usage

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._flat_calls import arguments_key, flat_function
+from chunkfold.dialects._call_shape import arguments_key, flat_function
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import is_blank, says_nothing, word

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_flat, _chat_reasoning, _chat_tokens
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_ernie, _chat_reasoning, _chat_tokens
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
@@ -162,9 +162,9 @@ class OpenAIChat(Dialect):
         choices = payload.get("choices")
         if isinstance(choices, dict):
             choices = [choices]
-        elif choices is None and _chat_flat.is_flat(payload):
+        elif choices is None and _chat_ernie.is_flat(payload):
             self.end_seen = self.end_seen or payload.get("is_end") is True
-            payload = _chat_flat.unflattened(payload)
+            payload = _chat_ernie.unflattened(payload)
             choices = payload["choices"]
         groq = payload.get("x_groq")
         groq = groq if isinstance(groq, dict) else {}

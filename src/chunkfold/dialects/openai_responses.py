@@ -18,21 +18,9 @@ from zlib import crc32
 import msgspec
 
 from chunkfold.basis import _json
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _call_items, _itemless
+from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _responses_calls, _responses_itemless
 from chunkfold.dialects._errors import error_body, error_in, error_told, read_error
-from chunkfold.dialects._item_parts import ItemParts
-from chunkfold.dialects._known_items import Items, Listing, checksum, index_of, kind_of, text_of
-from chunkfold.dialects._output_items import (
-    CALLS,
-    EVENT_FIELDS,
-    OPENINGS,
-    OWN,
-    RESULTS,
-    Item,
-    part_of,
-    part_row,
-)
-from chunkfold.dialects._response_events import (
+from chunkfold.dialects._responses_events import (
     AUDIO,
     BESIDE,
     INPUTS,
@@ -47,7 +35,19 @@ from chunkfold.dialects._response_events import (
     response_in,
     told_beside,
 )  # fmt: skip
-from chunkfold.dialects._snapshots import Piece, Sequence, news
+from chunkfold.dialects._responses_items import Items, Listing, checksum, index_of, kind_of, text_of
+from chunkfold.dialects._responses_kinds import (
+    CALLS,
+    EVENT_FIELDS,
+    OPENINGS,
+    OWN,
+    RESULTS,
+    Item,
+    part_of,
+    part_row,
+)
+from chunkfold.dialects._responses_parts import ItemParts
+from chunkfold.dialects._responses_snapshots import Piece, Sequence, news
 from chunkfold.dialects._words import is_real, is_sign_of_life, word
 from chunkfold.parts import UnknownPart
 
@@ -148,7 +148,7 @@ class OpenAIResponses(Dialect):
             if item.kind in CALLS and not self._completed:
                 self.w.cut(item.first.slot)
             if item.outputs:
-                self.w.update(item.first.slot, extra={"content": _call_items.printed(item)})
+                self.w.update(item.first.slot, extra={"content": _responses_calls.printed(item)})
             elif item.kind in CALLS and not item.first.has_text:
                 # A call whose input never came whole. In a completed response its start was all; else it was cut.
                 if self._completed:
@@ -173,7 +173,7 @@ class OpenAIResponses(Dialect):
         elif is_sign_of_life(payload, frame.event) or self._is_progress(kind, payload):
             self.w.ping()
         elif isinstance(kind, str) and kind.startswith("response.reasoning."):
-            _itemless.thought(self.w, {**payload, "type": kind})
+            _responses_itemless.thought(self.w, {**payload, "type": kind})
         else:
             # Not named like an item of that type, which has its place in the output.
             name = word(kind)
@@ -274,8 +274,8 @@ class OpenAIResponses(Dialect):
             item = listing.find(place, given) or self._open({"output_index": place}, given)
             listing.take(item)
             if is_cut and not item.done and item.kind in CALLS and given.get("status") != "completed":
-                _call_items.cut(self.w, item, given)
-            if texts is None and _call_items.has_object_input(kind_of(given), given):
+                _responses_calls.cut(self.w, item, given)
+            if texts is None and _responses_calls.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
             self._finish(item, given, bytes(texts[place]) if texts else b"")
 
@@ -342,7 +342,7 @@ class OpenAIResponses(Dialect):
         }
         if kind in CALLS:
             extra["index"] = extra.pop("output_index")
-            self._start(item, _call_items.kind(item, given), extra, **_call_items.facts(item, given))
+            self._start(item, _responses_calls.kind(item, given), extra, **_responses_calls.facts(item, given))
             self._items.last_call = item
         elif kind in RESULTS:
             self._start(item, "server_tool_result", {**extra, "type": kind}, id=item.call_id)
@@ -357,7 +357,7 @@ class OpenAIResponses(Dialect):
         """Llama Stack and OGX tell the arguments for a tool of their own as those of a function, under the same id."""
         self.w.singular = True
         self._items.turn(item, index, kind_of(given))
-        _call_items.turn(self.w, item, given)
+        _responses_calls.turn(self.w, item, given)
 
     def _start(self, item: Item, kind: Kind, extra: dict[str, Any], **facts: Any) -> None:
         """Open the part that the item is."""
@@ -417,7 +417,7 @@ class OpenAIResponses(Dialect):
             item.first.slot.id = item.call_id
             self.w.update(item.first.slot, extra=fields, **fresh)
         else:
-            _call_items.take(self.w, item, given, data, *path, whole=whole)
+            _responses_calls.take(self.w, item, given, data, *path, whole=whole)
 
     # Parts of messages and of reasoning
 
@@ -503,33 +503,35 @@ class OpenAIResponses(Dialect):
         if "delta" in payload:
             return item.done or _json.is_object(item.first.text or "")
         field = INPUTS[payload["type"]][2]
-        return item.done and not item.first.says(_call_items.whole_input(item, field, payload.get(field), b""))
+        return item.done and not item.first.says(_responses_calls.whole_input(item, field, payload.get(field), b""))
 
     def _input(self, payload: dict[str, Any], frame: Frame) -> None:
         """More of an input, or all of it."""
         field, delta = INPUTS[payload["type"]][2], payload.get("delta")
         value = payload.get(field)
         if isinstance(delta, dict) and delta:
-            delta = _call_items.input_text("delta", delta, frame.data)
+            delta = _responses_calls.input_text("delta", delta, frame.data)
         if isinstance(delta, str) and delta:
-            _call_items.write_input(self.w, self._input_item(payload), delta)
+            _responses_calls.write_input(self.w, self._input_item(payload), delta)
         elif value:
             item = self._input_item(payload)
-            _call_items.take(self.w, item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False)
-            item.first.state(self.w, _call_items.whole_input(item, field, value, frame.data))
+            _responses_calls.take(
+                self.w, item, {key: payload.get(key) for key in ("name", "call_id")}, b"", whole=False
+            )
+            item.first.state(self.w, _responses_calls.whole_input(item, field, value, frame.data))
 
     def _command(self, payload: dict[str, Any], frame: Frame) -> None:
         """A command of a shell, in pieces or, if there were none, whole. The events name no item but by its index."""
         text = payload.get("delta") or payload.get("command")
         if isinstance(text, str) and text:
             item, number = self._item(payload, "shell_call"), index_of(payload, "command_index") or 0
-            _call_items.write_command(self.w, item, number, text, is_piece="delta" in payload)
+            _responses_calls.write_command(self.w, item, number, text, is_piece="delta" in payload)
 
     # What the server's tools do, and errors
 
     def _progress_of(self, payload: dict[str, Any], frame: Frame) -> None:
         """A status; or a preview, which stands as the result until the next one, or the picture itself, comes."""
-        item, given = self._item(payload, payload["type"].split(".")[1]), _call_items.progress(payload)
+        item, given = self._item(payload, payload["type"].split(".")[1]), _responses_calls.progress(payload)
         if not item.done:
             if item.given and "status" not in item.fields:
                 given.pop("status", None)  # not every item has one
@@ -538,7 +540,7 @@ class OpenAIResponses(Dialect):
     def _shell_output(self, payload: dict[str, Any], frame: Frame) -> None:
         """What a command printed. It is held until it is whole, since a result has no pieces."""
         item = self._item(payload, "shell_call_output")
-        _call_items.keep_printed(item, index_of(payload, "command_index") or 0, payload)
+        _responses_calls.keep_printed(item, index_of(payload, "command_index") or 0, payload)
 
     def _error(self, payload: dict[str, Any], frame: Frame) -> None:
         """
@@ -568,7 +570,7 @@ HANDLERS: dict[str, Callable[[OpenAIResponses, dict[str, Any], Frame], None]] = 
     **{f"response.shell_call_command.{verb}": OpenAIResponses._command for verb in ("added", "delta", "done")},
     **{f"response.shell_call_output_content.{verb}": OpenAIResponses._shell_output for verb in ("delta", "done")},
     **dict.fromkeys(PROGRESS, OpenAIResponses._progress_of),
-    **dict.fromkeys(AUDIO, lambda self, payload, _: _itemless.sound(self.w, payload)),
+    **dict.fromkeys(AUDIO, lambda self, payload, _: _responses_itemless.sound(self.w, payload)),
     **dict.fromkeys(PINGS, lambda self, *_: self.w.ping()),
     **dict.fromkeys(("error", "response.error"), OpenAIResponses._error),
 }

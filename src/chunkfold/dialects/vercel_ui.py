@@ -18,8 +18,8 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import inline_bytes, media_kind
-from chunkfold.dialects._placed_parts import PlacedParts
-from chunkfold.dialects._sdk_parts import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
+from chunkfold.dialects._vercel_placed import PlacedParts
+from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
-from chunkfold.dialects._chat_flat import FORM
-from chunkfold.dialects._flat_calls import ARGUMENTS
+from chunkfold.dialects._call_shape import ARGUMENTS
+from chunkfold.dialects._chat_ernie import FORM
 from chunkfold.dialects._media import base64_text
 from chunkfold.native._build import (
     APPEND,

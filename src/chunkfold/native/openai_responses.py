@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold.assembly._extras import key_of, numbered
 from chunkfold.basis import _json
 from chunkfold.dialects._media import base64_text
-from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OWN, RESULTS, TYPES
+from chunkfold.dialects._responses_kinds import AS_TEXT, BY_ITEM_ID, CALLS, OWN, RESULTS, TYPES
 from chunkfold.native._build import (
     APPEND,
     FIRST,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.dialects._output_items import PART, PARTS, part_of, part_row
-from chunkfold.dialects._snapshots import Piece, news, next_told
+from chunkfold.dialects._responses_kinds import PART, PARTS, part_of, part_row
+from chunkfold.dialects._responses_snapshots import Piece, news, next_told
 from chunkfold.dialects._words import has_repeats, word
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
-    from chunkfold.dialects._output_items import Item
+    from chunkfold.dialects._responses_kinds import Item
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from chunkfold.dialects._run_messages import key_of
+from chunkfold.dialects._ag_ui_messages import key_of
 from chunkfold.dialects._words import is_blank
 
 if TYPE_CHECKING:

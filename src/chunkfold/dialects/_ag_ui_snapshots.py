@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.dialects._run_messages import TEXTS, keys_of, stated_by
+from chunkfold.dialects._ag_ui_messages import TEXTS, keys_of, stated_by
 
 if TYPE_CHECKING:
-    from chunkfold.dialects._run_messages import Key
+    from chunkfold.dialects._ag_ui_messages import Key
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
-from chunkfold.dialects._known_items import text_of
-from chunkfold.dialects._output_items import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, TYPES
-from chunkfold.dialects._snapshots import news
+from chunkfold.dialects._responses_items import text_of
+from chunkfold.dialects._responses_kinds import AS_TEXT, BY_ITEM_ID, CALLS, OPENINGS, TYPES
+from chunkfold.dialects._responses_snapshots import news
 from chunkfold.dialects._words import word
 from chunkfold.parts import ToolCall
 
 if TYPE_CHECKING:
-    from chunkfold.dialects._output_items import Item
+    from chunkfold.dialects._responses_kinds import Item
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind
 

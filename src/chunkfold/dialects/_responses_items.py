@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chunkfold.basis import _json
-from chunkfold.dialects._output_items import CALLS
-from chunkfold.dialects._snapshots import AHEAD, rest_of
+from chunkfold.dialects._responses_kinds import CALLS
+from chunkfold.dialects._responses_snapshots import AHEAD, rest_of
 from chunkfold.dialects._words import whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chunkfold.dialects._output_items import Item
+    from chunkfold.dialects._responses_kinds import Item
 
 __all__ = ["Items", "Listing", "checksum", "index_of", "kind_of", "text_of"]
 

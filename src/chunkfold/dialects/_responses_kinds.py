@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chunkfold.dialects._snapshots import Piece, rest_of
+from chunkfold.dialects._responses_snapshots import Piece, rest_of
 from chunkfold.dialects._words import word
 from chunkfold.parts import Kind
 
