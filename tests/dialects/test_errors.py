@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chunkfold import fold
 from chunkfold.dialects._errors import error_body, error_in, error_told
 
 BODIES = [
@@ -299,3 +300,26 @@ def test_a_code_alone_tells_whether_to_try_again(code, status, retryable):
 def test_a_message_of_a_chat_is_no_error():
     assert error_body({"message": {"role": "assistant", "content": "Hi"}}) is None
     assert error_body({"message": {"text": "Slow down"}}).message == '{"text":"Slow down"}'
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "retryable"),
+    [
+        ("ERROR", "internal error", True),
+        ("TIMEOUT", "the model was too slow", True),
+        ("error", "internal error", True),
+        ("COMPLETE", "odd", False),
+        ("ERROR", "You are using a Trial key, which is limited to 1000 API calls / month.", False),
+        ("ERROR", "Error code: 400 - no such tool", False),
+    ],
+)
+def test_a_failure_that_ends_a_stream_of_cohere_is_worth_a_retry(reason, message, retryable):
+    start = {"type": "message-start", "id": "a", "delta": {"message": {"role": "assistant"}}}
+    end = {"type": "message-end", "delta": {"finish_reason": reason, "error": message}}
+    error = fold([start, end], "cohere-v2").error
+    assert (error.type, error.message, error.retryable) == (None, message, retryable)
+    begun = {"event_type": "stream-start", "is_finished": False, "generation_id": "g"}
+    ended = {"event_type": "stream-end", "is_finished": True, "finish_reason": reason, "error": message}
+    assert fold([begun, ended], "cohere-v1").error.retryable is retryable
+    failed = {"event_type": "stream-error", "is_finished": True, "finish_reason": reason, "err": message}
+    assert fold([failed], "cohere-v1").error.retryable is retryable

@@ -33,3 +33,47 @@ def test_an_error_that_says_nothing_is_none():
     frames = [chunk(choice("Hi"), error=[[]]), chunk(choice("", "stop"))]
     response = assert_laws(b"".join(frames), frames)
     assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")
+
+
+def test_warnings_of_several_chunks_are_all_kept_and_each_once():
+    first, second = {"id": "model_status", "message": "deprecated"}, {"id": "limit", "message": "shortened"}
+    frames = [
+        chunk(choice("Hi"), system={"warnings": [first]}),
+        chunk(choice(""), system={"warnings": [first]}),
+        chunk(choice("", "stop"), system={"warnings": [second]}),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.extra["system"] == {"warnings": [first, second]}
+    assert response.to_native()["system"] == {"warnings": [first, second]}
+
+
+def test_warnings_of_a_generation_are_all_kept():
+    results = [{"generated_text": "a", "generated_token_count": 1, "stop_reason": "eos_token"}]
+    frames = [
+        sse({"model_id": "g", "system": {"warnings": [{"id": "a"}]}}),
+        sse({"model_id": "g", "results": results, "system": {"warnings": [{"id": "b"}]}}),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.to_native()["system"] == {"warnings": [{"id": "a"}, {"id": "b"}]}
+
+
+def test_the_largest_of_running_totals_stands():
+    counts = [(0, 7), (5, 0), (3, 0)]
+    frames = [
+        sse(
+            {
+                "model_id": "g",
+                "results": [
+                    {
+                        "generated_text": "a",
+                        "generated_token_count": output,
+                        "input_token_count": given,
+                        "stop_reason": "not_finished",
+                    }
+                ],
+            }
+        )
+        for output, given in counts
+    ]
+    usage = assert_laws(b"".join(frames), frames).usage
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (7, 5, 12)

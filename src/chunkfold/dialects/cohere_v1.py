@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import error_body, read_error
+from chunkfold.dialects._errors import error_body, error_in, read_error, under_reason
 from chunkfold.dialects._words import are_objects_once, is_blank, word
 from chunkfold.dialects.cohere_v2 import cohere_usage
 
@@ -82,6 +82,12 @@ class CohereV1(Dialect):
             self.w.error(error)
         else:
             self.strange(payload, frame, kind)
+
+    def tell_error(self, holder: Mapping[str, Any]) -> None:
+        """State the error that *holder* carries; the finish reason beside it says whether a retry is sensible."""
+        error = error_in(holder)
+        if error is not None:
+            self.w.error(under_reason(error, holder.get("finish_reason")))
 
     # Pieces
 
@@ -189,7 +195,7 @@ class CohereV1(Dialect):
 
     def _stream_error(self, payload: dict[str, Any], frame: Frame) -> None:
         self.w.finish(_number(payload) or 0, payload.get("finish_reason"))
-        self.w.error(read_error(payload.get("err"), raw=payload))
+        self.w.error(under_reason(read_error(payload.get("err"), raw=payload), payload.get("finish_reason")))
         self.end_seen = True
 
     def _kept(self, payload: dict[str, Any], frame: Frame) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import error_body
+from chunkfold.dialects._errors import error_body, error_in, under_reason
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import are_objects_once, is_real, word
 from chunkfold.response import Usage
@@ -120,7 +120,9 @@ class CohereV2(Dialect):
             w.blanks(message, _FILLED, "message")
             w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
-        self.tell_error(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
+        error = error_in(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
+        if error is not None:
+            w.error(under_reason(error, holder.get("finish_reason")))
 
     def _facts(self, payload: dict[str, Any]) -> None:
         w = self.w

@@ -53,6 +53,8 @@ class Watsonx(OpenAIChat):
         self._counts: dict[str, Any] = {}
         # The choices whose prompt was found harmful.
         self._filtered: set[int] = set()
+        # IBM's warnings, each once.
+        self._warnings: list[Any] = []
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         shape = telling(payload, SHAPES)
@@ -61,12 +63,23 @@ class Watsonx(OpenAIChat):
         if shape is None:
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
-            SHAPES[shape](self, payload, frame)
+            SHAPES[shape](self, self._with_all_warnings(payload), frame)
             error = error_in(payload)
             if error is None and payload.get("errors"):
                 error = read_error({"message": payload["errors"], **payload}, raw=payload)
             if error is not None:
                 self.w.error(error)
+
+    def _with_all_warnings(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """*payload*, but with the warnings of all chunks so far: each may have its own, or have them again."""
+        system = payload.get("system")
+        if not isinstance(system, dict):
+            return payload
+        given = system.get("warnings")
+        if not isinstance(given, list) or not given:
+            return payload
+        self._warnings += [warning for warning in given if warning not in self._warnings]
+        return {**payload, "system": {**system, "warnings": list(self._warnings)}}
 
     def _facts(self, payload: dict[str, Any]) -> None:
         self.w.message(id=payload.get("id"), model=payload.get("model_id"), created=payload.get("created"))
@@ -97,8 +110,8 @@ class Watsonx(OpenAIChat):
         if text is not None and not isinstance(text, str):
             w.extra((*path, "generated_text"), text)
         for key in _COUNTS:
-            if result.get(key) or key not in self._counts:
-                self._counts[key] = result.get(key)
+            if _is_more(result.get(key), self._counts.get(key)):
+                self._counts[key] = result[key]
             if not alone and result.get(key):
                 w.extra((*path, key), result[key])
         w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _usage)
@@ -140,6 +153,13 @@ class Watsonx(OpenAIChat):
         """Nothing but errors, which are told like those beside anything else, or a list of none."""
         if not payload["errors"]:
             self.w.blanks(payload, ())
+
+
+def _is_more(count: Any, known: Any) -> bool:
+    """True if a running total goes on. Where numbers cannot be compared, the latest that says something stands."""
+    if isinstance(count, int | float) and isinstance(known, int | float):
+        return count > known
+    return bool(count) or (known is None and count is not None)
 
 
 # By the field that tells the shapes apart.

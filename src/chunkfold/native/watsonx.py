@@ -45,6 +45,7 @@ RULES: Mapping[str, Rule] = {
     "results[].generated_token_count": LAST,
     "results[].input_token_count": FIRST,
     "results[].moderations": EXTEND,
+    "system.warnings": EXTEND,
     # An error of any shape, told by the name of its event.
     "code": Rule("last", "errors[].code"),
     "message": Rule("last", "errors[].message"),
