@@ -55,25 +55,3 @@ def test_warnings_of_a_generation_are_all_kept():
     ]
     response = assert_laws(b"".join(frames), frames)
     assert response.to_native()["system"] == {"warnings": [{"id": "a"}, {"id": "b"}]}
-
-
-def test_the_largest_of_running_totals_stands():
-    counts = [(0, 7), (5, 0), (3, 0)]
-    frames = [
-        sse(
-            {
-                "model_id": "g",
-                "results": [
-                    {
-                        "generated_text": "a",
-                        "generated_token_count": output,
-                        "input_token_count": given,
-                        "stop_reason": "not_finished",
-                    }
-                ],
-            }
-        )
-        for output, given in counts
-    ]
-    usage = assert_laws(b"".join(frames), frames).usage
-    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (7, 5, 12)

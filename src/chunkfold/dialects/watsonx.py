@@ -110,8 +110,8 @@ class Watsonx(OpenAIChat):
         if text is not None and not isinstance(text, str):
             w.extra((*path, "generated_text"), text)
         for key in _COUNTS:
-            if _is_more(result.get(key), self._counts.get(key)):
-                self._counts[key] = result[key]
+            if result.get(key) or key not in self._counts:
+                self._counts[key] = result.get(key)
             if not alone and result.get(key):
                 w.extra((*path, key), result[key])
         w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _usage)
@@ -153,13 +153,6 @@ class Watsonx(OpenAIChat):
         """Nothing but errors, which are told like those beside anything else, or a list of none."""
         if not payload["errors"]:
             self.w.blanks(payload, ())
-
-
-def _is_more(count: Any, known: Any) -> bool:
-    """True if a running total goes on. Where numbers cannot be compared, the latest that says something stands."""
-    if isinstance(count, int | float) and isinstance(known, int | float):
-        return count > known
-    return bool(count) or (known is None and count is not None)
 
 
 # By the field that tells the shapes apart.
