@@ -1,6 +1,6 @@
 """
-What OpenAI Responses tells more than once: parts that come in pieces and are stated whole later, and numbered events that
-come again. A snapshot confirms, fills or replaces; it never appends.
+What OpenAI Responses tells more than once: parts that come in pieces and are stated whole later, and numbered events
+that come again. A snapshot confirms, fills or replaces; it never appends.
 """
 
 from __future__ import annotations
