@@ -152,6 +152,11 @@ class Writer:
         """True if that fact of the message was stated."""
         return fact in self._facts
 
+    def is_other(self, id_: Any) -> bool:
+        """True if that is the id of another message. One without an id may be any."""
+        known = self._facts.get("id")
+        return bool(known and id_ and isinstance(id_, str) and id_ != known)
+
     @property
     def has_usage(self) -> bool:
         """True if a usage object was stated."""

@@ -151,12 +151,12 @@ class AGUI(Dialect):
         names = self._names
         return {name: payload[name] for name in payload if name not in names or names[name] != payload[name]}
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._others.clear()
         self._came.clear()
         self._turns.clear()
         self._chunk = None
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")

@@ -123,15 +123,16 @@ class GeminiInteractions(Dialect):
 
     # The interaction
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._last, self._step_seen, self._is_streamed = 0, False, False
         self._begun.clear()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
-        if isinstance(interaction_in(payload), dict):
+        interaction = interaction_in(payload)
+        if isinstance(interaction, dict):
             if self._started:
-                self.begin_again()
+                self.begin_again(interaction.get("id"))
             self._started = True
         self._interaction(payload, frame)
 
