@@ -150,9 +150,31 @@ def cohere_with(id_, tokens):
     )
 
 
+def converse(text, usage):
+    return sse(
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "end_turn"}},
+        {"metadata": {"usage": usage}},
+    )
+
+
+def conversation(text, usage):
+    """Of one conversation, which has the same id in each turn."""
+    said = {"type": "message.output.delta", "id": text, "output_index": 0, "content_index": 0, "content": text}
+    return sse(
+        {"type": "conversation.response.started", "conversation_id": "conv"},
+        said,
+        {"type": "conversation.response.done", "usage": usage},
+    )
+
+
 @pytest.mark.parametrize(
     ("stream", "first", "second"),
     [
+        (converse, {"inputTokens": 9, "cacheReadInputTokens": 5, "outputTokens": 1}, {"inputTokens": 2}),
+        (conversation, {"prompt_tokens": 9, "completion_tokens": 1, "num_cached_tokens": 4}, {"prompt_tokens": 2}),
         (interaction, {"total_input_tokens": 9, "total_cached_tokens": 5}, {"total_input_tokens": 2}),
         (cohere_with, {"input_tokens": 9, "output_tokens": 5}, {"input_tokens": 2}),
     ],

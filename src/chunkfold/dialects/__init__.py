@@ -118,11 +118,11 @@ class Dialect:
     def begin_again(self, next_id: Any = None) -> None:
         """
         The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void, and
-        if the message has another id, or comes behind a body that was not streamed, also what was said beside it, such
-        as what it cost or its error: the next one is that of another request.
+        if the next message is another one also what was said beside it, such as what it cost or its error: that is of
+        another request. So it is behind a body that was not streamed, and, unless its id is the same, behind an end.
         """
         was_over, reason, self.end_seen = self.end_seen or self.w.is_whole, "replay", False
-        if self.w.is_whole or self.w.is_other(next_id):
+        if self.w.is_whole or self.w.is_other(next_id, unnamed=was_over):
             reason, self._has_several = "attempt", False
         self.w.reset(0, reason)
         if was_over:

@@ -152,10 +152,10 @@ class Writer:
         """True if that fact of the message was stated."""
         return fact in self._facts
 
-    def is_other(self, id_: Any) -> bool:
-        """True if that is the id of another message. One without an id may be any."""
+    def is_other(self, id_: Any, *, unnamed: bool) -> bool:
+        """True if that is the id of another message; *unnamed* if one of the two has none."""
         known = self._facts.get("id")
-        return bool(known and id_ and isinstance(id_, str) and id_ != known)
+        return id_ != known if known and id_ and isinstance(id_, str) else unnamed
 
     @property
     def has_usage(self) -> bool:

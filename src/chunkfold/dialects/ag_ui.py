@@ -133,7 +133,7 @@ class AGUI(Dialect):
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
-            self.begin_again()
+            self.begin_again(self._run)
         elif self.end_seen:
             # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False

@@ -119,7 +119,7 @@ class MistralConversations(Dialect):
 
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._begun:
-            self.begin_again(payload.get("conversation_id"))
+            self.begin_again()  # the id is that of the conversation, which goes on
         self._begun = True
         self._body(payload)
 
