@@ -100,6 +100,93 @@ def test_a_message_that_was_not_over_is_replaced_without_a_word():
     assert (response.text, kinds(response)) == ("two", [])
 
 
+def claude_start(id_, usage):
+    return {"type": "message_start", "message": {"id": id_, "role": "assistant", "content": [], "usage": usage}}
+
+
+@pytest.mark.parametrize(("id_", "cached"), [("b", None), ("a", 5)], ids=["another-request", "the-same"])
+@pytest.mark.parametrize("behind", ["", "message_delta", "error"])
+def test_a_message_with_another_id_owes_nothing_to_the_one_before_it(id_, cached, behind):
+    """A proxy tried again, or an agent asked again. What the first request read from the cache is billed to that one."""
+    start = claude_start("a", {"input_tokens": 3, "cache_read_input_tokens": 5, "output_tokens": 1})
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "one"}}
+    ends = {
+        "": [],
+        "message_delta": [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}],
+        "error": [{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}],
+    }
+    usage = {"input_tokens": 2, "output_tokens": 1}
+    rest = [
+        {**block, "content_block": {"type": "text", "text": "two"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+    ]
+    body = sse(start, block, *ends[behind], claude_start(id_, usage), *rest)
+    response = assert_laws(body, [body[at : at + 9] for at in range(0, len(body), 9)])
+    told = response.usage
+    assert (response.text, told.input_tokens, told.output_tokens) == ("two", 2 + (cached or 0), 7)
+    assert told.cached_input_tokens == cached
+    assert (response.error is not None) == (behind == "error" and id_ == "a")
+    assert kinds(response) == (["several_messages"] if behind == "message_delta" else [])
+
+
+def interaction(id_, usage):
+    said = {"id": id_, "object": "interaction"}
+    return sse(
+        {"event_type": "interaction.created", "interaction": {**said, "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": id_}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.completed", "interaction": {**said, "status": "completed", "usage": usage}},
+    )
+
+
+def cohere_with(id_, tokens):
+    end = {"finish_reason": "COMPLETE", "usage": {"tokens": tokens}}
+    return sse(
+        {"type": "message-start", "id": id_, "delta": {"message": {"role": "assistant"}}},
+        {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": id_}}}},
+        {"type": "message-end", "delta": end},
+    )
+
+
+def converse(text, usage):
+    return sse(
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "end_turn"}},
+        {"metadata": {"usage": usage}},
+    )
+
+
+def conversation(text, usage):
+    """Of one conversation, which has the same id in each turn."""
+    said = {"type": "message.output.delta", "id": text, "output_index": 0, "content_index": 0, "content": text}
+    return sse(
+        {"type": "conversation.response.started", "conversation_id": "conv"},
+        said,
+        {"type": "conversation.response.done", "usage": usage},
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "first", "second"),
+    [
+        (converse, {"inputTokens": 9, "cacheReadInputTokens": 5, "outputTokens": 1}, {"inputTokens": 2}),
+        (conversation, {"prompt_tokens": 9, "completion_tokens": 1, "num_cached_tokens": 4}, {"prompt_tokens": 2}),
+        (interaction, {"total_input_tokens": 9, "total_cached_tokens": 5}, {"total_input_tokens": 2}),
+        (cohere_with, {"input_tokens": 9, "output_tokens": 5}, {"input_tokens": 2}),
+    ],
+)
+def test_the_usage_of_a_request_is_not_mixed_with_that_of_the_next_one(stream, first, second):
+    body = stream("a", first) + stream("b", second)
+    response = assert_laws(body, [body[at : at + 9] for at in range(0, len(body), 9)])
+    told = response.usage
+    assert (response.text, told.input_tokens, told.cached_input_tokens, told.output_tokens) == ("b", 2, None, None)
+    assert kinds(response) == ["several_messages"]
+
+
 def whole_claude(id_, text):
     content = [{"type": "text", "text": text}]
     return {"id": id_, "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}

@@ -115,15 +115,15 @@ class Dialect:
         if error is not None:
             self.w.error(error)
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         """
         The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void, and
-        behind a body that was not streamed also what it cost: the next one is that of another request.
+        if the next message is another one also what was said beside it, such as what it cost or its error: that is of
+        another request. So it is behind a body that was not streamed, and, unless its id is the same, behind an end.
         """
-        was_over, reason, self.end_seen = self.end_seen, "replay", False
-        if self.w.is_whole:
-            # A body is the whole answer to a request, so that nothing of it is of the next one, nor what was noted.
-            was_over, reason, self._has_several = True, "attempt", False
+        was_over, reason, self.end_seen = self.end_seen or self.w.is_whole, "replay", False
+        if self.w.is_whole or self.w.is_other(next_id, unnamed=was_over):
+            reason, self._has_several = "attempt", False
         self.w.reset(0, reason)
         if was_over:
             self.tell_of_several()

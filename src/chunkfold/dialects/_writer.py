@@ -152,6 +152,11 @@ class Writer:
         """True if that fact of the message was stated."""
         return fact in self._facts
 
+    def is_other(self, id_: Any, *, unnamed: bool) -> bool:
+        """True if that is the id of another message; *unnamed* if one of the two has none."""
+        known = self._facts.get("id")
+        return id_ != known if known and id_ and isinstance(id_, str) else unnamed
+
     @property
     def has_usage(self) -> bool:
         """True if a usage object was stated."""

@@ -133,7 +133,7 @@ class AGUI(Dialect):
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
-            self.begin_again()
+            self.begin_again(self._run)
         elif self.end_seen:
             # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False
@@ -151,11 +151,11 @@ class AGUI(Dialect):
         names = self._names
         return {name: payload[name] for name in payload if name not in names or names[name] != payload[name]}
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._others.clear()
         self._came.clear()
         self._lanes.clear()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _take_input(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")

@@ -117,13 +117,13 @@ class AnthropicMessages(Dialect):
                 # Some servers send it time and again, or with the usage at the end.
                 self._again = message
             else:
-                self.begin_again()
+                self.begin_again(id_)
         self._take_message(message, frame, "message")
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._again = None
         self._summaries.clear()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed. Claude Code says each block of one in a body of its own, all but over."""

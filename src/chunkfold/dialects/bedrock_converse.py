@@ -122,9 +122,9 @@ class BedrockConverse(Dialect):
             name = frame.event or (said[0] if len(said) == 1 else "payload")
             self.strange(payload, frame, name)
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._begin()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _message_start(self, event: dict[str, Any]) -> None:
         w = self.w

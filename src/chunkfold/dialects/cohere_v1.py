@@ -94,7 +94,7 @@ class CohereV1(Dialect):
     def _stream_start(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._started:
             self._calls.clear()
-            self.begin_again()
+            self.begin_again(payload.get("generation_id"))
         self._started = True
         self.w.message(id=payload.get("generation_id"))
 

@@ -134,15 +134,15 @@ class CohereV2(Dialect):
 
     # The whole message
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._calls.clear()
         self._index = 0
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _message_start(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         # Cohere's SDK makes a start of any object that has no type; such a one has no message.
         if self._started and message:
-            self.begin_again()
+            self.begin_again(payload.get("id"))
         self._started = True
         self.w.message(id=payload.get("id"))
         self._take_message(message, frame)

@@ -134,15 +134,15 @@ class GeminiInteractions(Dialect):
 
     # The interaction
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._last, self._step_seen, self._is_streamed = 0, False, False
         self._before = self._steps = 0
         self._is_to_go_on = self._is_rest = False
         self._begun.clear()
         self._ids.clear()
-        if self.w.is_whole:
+        super().begin_again(next_id)
+        if not self.w.has_usage:  # what another request cost is none of this one's
             self._cost, self._spent = {}, {}
-        super().begin_again()
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
         interaction = interaction_in(payload)
@@ -151,7 +151,7 @@ class GeminiInteractions(Dialect):
             if self._started and self._is_to_go_on and id_ not in self._ids:
                 self._go_on()
             elif self._started:
-                self.begin_again()
+                self.begin_again(id_)
             self._started = True
             if id_ is not None:
                 self._ids.append(id_)

@@ -113,13 +113,13 @@ class MistralConversations(Dialect):
 
     # The response
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._begin()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _started(self, payload: dict[str, Any], frame: Frame) -> None:
         if self._begun:
-            self.begin_again()
+            self.begin_again()  # the id is that of the conversation, which goes on
         self._begun = True
         self._body(payload)
 

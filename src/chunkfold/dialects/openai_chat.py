@@ -240,12 +240,12 @@ class OpenAIChat(Dialect):
         is_other = id_ is not None and self._id is not None and id_ != self._id
         return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         for kept in (self.signed, self.thoughts, self.steps, self.items, self.told, self.abreast, self.results):
             kept.clear()
         self._executed.clear()
         self._begun, self._beside = False, []
-        super().begin_again()
+        super().begin_again(next_id)
 
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:

@@ -421,11 +421,11 @@ class VercelUI(Dialect):
 
     # A message that was not streamed
 
-    def begin_again(self) -> None:
+    def begin_again(self, next_id: Any = None) -> None:
         self._step = self._steps = 0
         for told in (self._inputs, self._approvals, self._sources, self._envelope, self._placed):
             told.clear()
-        super().begin_again()
+        super().begin_again(next_id)
 
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """The message with all its parts, in each of which is what several chunks say."""
