@@ -122,7 +122,9 @@ class Dialect:
         another request. So it is behind a body that was not streamed, and, unless its id is the same, behind an end.
         """
         was_over, reason, self.end_seen = self.end_seen or self.w.is_whole, "replay", False
-        if self.w.is_whole or self.w.is_other(next_id, unnamed=was_over):
+        known = self.w.fact("id")
+        is_other = next_id != known if known and next_id and isinstance(next_id, str) else was_over
+        if self.w.is_whole or is_other:
             reason, self._has_several = "attempt", False
         self.w.reset(0, reason)
         if was_over:

@@ -148,14 +148,9 @@ class Writer:
             self._facts["dialect"] = self._name
             self.out.insert(at, MessageStart(dialect=self._name))
 
-    def knows(self, fact: str) -> bool:
-        """True if that fact of the message was stated."""
-        return fact in self._facts
-
-    def is_other(self, id_: Any, *, unnamed: bool) -> bool:
-        """True if that is the id of another message; *unnamed* if one of the two has none."""
-        known = self._facts.get("id")
-        return id_ != known if known and id_ and isinstance(id_, str) else unnamed
+    def fact(self, name: str) -> Any:
+        """A fact of the message; `None` if it was not stated."""
+        return self._facts.get(name)
 
     @property
     def has_usage(self) -> bool:

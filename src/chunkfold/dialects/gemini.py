@@ -167,7 +167,7 @@ class Gemini(Dialect):
         if self._begun:
             return
         for name, fact in (("responseId", "id"), ("modelVersion", "model"), ("createTime", "created")):
-            if field(payload, name) and not w.knows(fact):
+            if field(payload, name) and not w.fact(fact):
                 w.extra((*root, name if name in payload else SNAKE[name]), field(payload, name))
         candidates = payload.get("candidates")
         self._is_whole = isinstance(candidates, list) and any(

@@ -131,7 +131,7 @@ class MistralConversations(Dialect):
             w.extra(("usage",), usage)
         for fact, key in (("id", "conversation_id"), ("created", "created_at")):
             w.message(**{fact: payload.get(key)})
-            if payload.get(key) is not None and not w.knows(fact):
+            if payload.get(key) is not None and not w.fact(fact):
                 w.extra((key,), payload[key])
         w.blanks(payload, ())
         w.extras(payload, _BODY)

@@ -89,7 +89,7 @@ class Ollama(Dialect):
         self._begun = True
         self._created = payload.get("created_at")
         for fact, key in (("model", "model"), ("created", "created_at")):
-            if payload.get(key) is not None and not w.knows(fact):
+            if payload.get(key) is not None and not w.fact(fact):
                 w.extra((key,), payload[key])
         message = payload.get("message")
         if payload.get("done") is True:

@@ -146,7 +146,8 @@ class OpenAIChat(Dialect):
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
         is_met = "choices" in payload and not self.is_whole and self.w.has_met(payload)
-        return is_met and _ODD.isdisjoint(payload) and (_TELLING.isdisjoint(payload) or self.w.knows("vendor"))
+        has_vendor = _TELLING.isdisjoint(payload) or self.w.fact("vendor") is not None
+        return is_met and has_vendor and _ODD.isdisjoint(payload)
 
     def _usual_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -182,7 +183,7 @@ class OpenAIChat(Dialect):
         if self.is_whole and self._is_next(payload, choices):
             self.begin_again()
         if error is None or choices:
-            vendor = None if _TELLING.isdisjoint(payload) or w.knows("vendor") else self._vendor(payload)
+            vendor = None if _TELLING.isdisjoint(payload) or w.fact("vendor") else self._vendor(payload)
             id_, created = payload.get("id"), payload.get("created")
             # First real values: Azure's first chunk has an empty id and model and a `created` of 0.
             w.message(id=id_, model=payload.get("model"), created=created, vendor=vendor)

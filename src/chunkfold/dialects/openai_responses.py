@@ -262,7 +262,7 @@ class OpenAIResponses(Dialect):
         self.w.extras(response, _RESPONSE)
         self.w.blanks(response, ("output",))
         self.w.unsaid(response, "id", "model")
-        if response.get("created_at") is not None and not self.w.knows("created"):
+        if response.get("created_at") is not None and not self.w.fact("created"):
             self.w.extra(("created_at",), response["created_at"])
 
     def _output(self, output: Any, frame: Frame, *path: str, is_cut: bool) -> None:
