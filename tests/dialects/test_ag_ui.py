@@ -530,10 +530,33 @@ def test_what_a_subagent_begins_ends_nothing_of_the_run(event):
     assert [part.text for part in response.parts if part.kind == "text" and part.text] == ["Hello"]
 
 
+@pytest.mark.parametrize("teller", [None, "s1"])
+def test_a_result_ends_the_call_that_it_names_whoever_told_it(teller):
+    """The agent's server runs the tool, and may say its result in the name of the run; ids may come again then."""
+    one, again = (pieces("TOOL_CALL", "a", [text], "s1", toolCallName="f") for text in ('{"x":1}', '{"x":2}'))
+    result = named("TOOL_CALL_RESULT", toolCallId="a", content="r", **({"subagentRunId": teller} if teller else {}))
+    response = folded(START, *one, result, *again, END)
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"x":1}', '{"x":2}']
+
+
 def test_many_calls_of_many_subagents_are_found_at_once():
     one = [pieces("TOOL_CALL", f"c{n}", ["{", "}"], f"s{n}", toolCallName="f") for n in range(2000)]
     response = folded(START, *(chunks[0] for chunks in one), *(chunks[1] for chunks in one), END)
     assert {call.raw_arguments for call in response.tool_calls} == {"{}"}
+
+
+def test_calls_that_no_end_was_told_of_have_not_all_their_arguments_where_the_stream_is_cut():
+    """Several tellers, and starts and ends, leave several calls open at once: that another one came ends none."""
+    one, two = pieces("TOOL_CALL", "a", [""], "s1", toolCallName="f"), pieces("TOOL_CALL", "b", ["{}"], "s2")
+    assert [call.status for call in folded(START, *one, *two).tool_calls] == ["truncated", "complete"]
+    assert [call.status for call in folded(START, *one, TEXT).tool_calls] == ["truncated"]
+    starts = [named("TOOL_CALL_START", toolCallId=id_, toolCallName="f") for id_ in "ab"]
+    ends = [named("TOOL_CALL_END", toolCallId=id_) for id_ in "ab"]
+    error = named("RUN_ERROR", message="no")
+    for cut in ([], [error]):
+        assert [call.status for call in folded(START, *starts, ends[1], *cut).tool_calls] == ["truncated", "empty"]
+        assert [call.status for call in folded(START, *one, *cut).tool_calls] == ["truncated"]
+    assert [call.status for call in folded(START, *starts, END).tool_calls] == ["empty", "empty"]
 
 
 # Metadata, which the events of a part gather

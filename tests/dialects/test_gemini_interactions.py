@@ -295,3 +295,73 @@ def test_an_interaction_that_nothing_was_to_follow_is_void_where_another_begins(
     response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
     assert (response.id, response.text) == ("v1_b", "lo!")
     assert response.usage.input_tokens == 110
+
+
+GONE_ON = [begun("v1_a"), *said(0, "Hel"), *STOPPED[0]]
+
+
+def test_a_rest_that_comes_twice_is_one_and_leaves_what_it_goes_on_with():
+    """A proxy, or a stream that is taken up again, begins with the interaction at hand once more."""
+    frames = [*GONE_ON, *REST[:3], *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert ([part.text for part in response.parts], response.id) == (["Hel", "lo!"], "v1_a")
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (120, 105)
+    assert response.to_native()["continuation_ids"] == ["v1_a", "v1_b"]
+
+
+def test_all_of_a_chain_that_comes_twice_costs_once():
+    frames = [*GONE_ON, *REST] * 3
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [part.text for part in response.parts] == ["Hel", "lo!"]
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (120, 105)
+    assert response.to_native()["continuation_ids"] == ["v1_a", "v1_b"]
+    assert [step["content"][0]["text"] for step in response.to_native()["steps"]] == ["Hel", "lo!"]
+
+
+def test_an_interaction_behind_a_chain_has_none_of_its_cost():
+    new = [begun("v1_z"), *said(0, "Ho"), over("v1_z", "completed", COST)]
+    frames = [*GONE_ON, *REST, *new]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert (response.id, response.text, response.usage.input_tokens) == ("v1_z", "Ho", 10)
+
+
+def test_a_rest_that_is_cut_costs_what_was_told():
+    frames = [*GONE_ON, *REST[:3]]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert (response.text, response.truncated, response.finish_reason) == ("Hello", True, None)
+    assert response.usage.input_tokens == 10
+
+
+def test_an_interaction_that_is_over_is_not_gone_on_with_whatever_token_it_has():
+    frames = [begun("v1_a"), *said(0, "Hel"), over("v1_a", "completed", COST, continuation_token="t"), *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert (response.text, response.usage.input_tokens) == ("lo!", 110)
+
+
+def test_steps_with_names_in_the_place_of_numbers_are_of_their_own_interaction():
+    def step(text):
+        return {"event_type": "step.delta", "index": "s", "delta": {"type": "text", "text": text}}
+
+    frames = [begun("v1_a"), step("Hel"), *STOPPED[0], begun("v1_b"), step("lo"), over("v1_b", "completed", COST)]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [(part.text, part.extra.get("$form")) for part in response.parts] == [("Hel", None), ("lo", None)]
+
+
+def test_counts_in_other_forms_are_added_too():
+    """-1 says that a server does not count."""
+    one = {"total_input_tokens": 10.0, "total_output_tokens": -1, "total_cached_tokens": -1}
+    two = {"total_input_tokens": 5, "total_output_tokens": 7, "total_cached_tokens": -1}
+    frames = [begun("v1_a"), *said(0, "Hel"), over("v1_a", "requires_continuation", one)]
+    frames += [begun("v1_b"), *said(0, "lo"), over("v1_b", "completed", two)]
+    usage = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)]).usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens) == (15, 7, None)
+
+
+def test_the_prompt_that_it_all_began_with_is_counted_once():
+    """Google's SDK states the first one's in `initial_input_tokens`; the same field of those behind says the same."""
+    cost = {"total_input_tokens": 10, "initial_input_tokens": 10}
+    rest = {"total_input_tokens": 15, "initial_input_tokens": 10}
+    frames = [begun("v1_a"), *said(0, "Hel"), over("v1_a", "requires_continuation", cost)]
+    frames += [begun("v1_b"), *said(0, "lo"), over("v1_b", "completed", rest)]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert response.usage.raw == {"total_input_tokens": 25, "initial_input_tokens": 10}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Lanes"]
 
 # Events that are about all of the run, those that end a subagent, and those that are about parts.
-_OF_ALL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
+_OF_ALL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "MESSAGES_SNAPSHOT"})
 _ENDS: Final = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 _OF_PARTS: Final = ("TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "THINKING_")
 # It names the part that it is about, and may come amid another.
@@ -54,12 +54,16 @@ class Lanes:
         """
         named = _named(payload)
         if not is_blank(id_):
-            slot = self._writer.slot(0, (kind, key_of(id_)))
-            return self._tellers.get(slot, named) if slot is not None else named
+            return self._holder(kind, id_, named)
         tellers = self._of_kind.get(kind)
         if named is not None or not tellers or None in tellers:
             return named
         return next(reversed(tellers))
+
+    def _holder(self, kind: str, id_: Any, named: str | None) -> str | None:
+        """Who has the part of that id open, else whom the event names."""
+        slot = self._writer.slot(0, (kind, key_of(id_)))
+        return named if slot is None else self._tellers.get(slot, named)
 
     def put(self, teller: str | None, slot: Slot) -> None:
         """A chunk was about that part."""
@@ -84,8 +88,20 @@ class Lanes:
         if kind in _OF_ALL:
             for each in list(self._open):
                 self.end(each)
-        elif (kind in _ENDS and teller is not None) or (kind.startswith(_OF_PARTS) and kind != _AMID):
+        elif kind in _ENDS:
+            if teller is not None:
+                self.end(teller)
+        elif kind.startswith(_OF_PARTS) and kind != _AMID:
             self.end(teller)
+            # Some servers name the subagent in the first event of a part alone, and not with its end or its result.
+            self.end(self._holder_of(kind, payload, teller))
+
+    def _holder_of(self, kind: str, payload: dict[str, Any], named: str | None) -> str | None:
+        """Who has the part open that an event is about, else whom it names."""
+        is_call = kind.startswith("TOOL_CALL_")
+        part = "tool_call" if is_call else "text" if kind.startswith("TEXT_") else "reasoning"
+        id_ = payload.get("toolCallId" if is_call else "messageId")
+        return named if is_blank(id_) else self._holder(part, id_, named)
 
 
 def _named(payload: dict[str, Any]) -> str | None:

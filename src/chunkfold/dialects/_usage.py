@@ -44,8 +44,9 @@ def together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _added(one: Any, other: Any) -> Any:
-    if type(one) is int and type(other) is int:
-        return one + other
+    if type(one) in _COUNTS and type(other) in _COUNTS:
+        # A negative one says that the server does not count.
+        return one + other if min(one, other) >= 0 else max(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
         return together(one, other)
     if isinstance(one, list) and isinstance(other, list):
@@ -58,9 +59,12 @@ def _added(one: Any, other: Any) -> Any:
 
 
 def _without_counts(entry: Any) -> Any:
-    return {key: value for key, value in entry.items() if type(value) is not int} if isinstance(entry, dict) else entry
+    return (
+        {key: value for key, value in entry.items() if type(value) not in _COUNTS} if isinstance(entry, dict) else entry
+    )
 
 
+_COUNTS = frozenset({int, float})
 # Values that stand as they are, over whatever was there.
 _REPLACED = frozenset({int, float, str, bool, list})
 

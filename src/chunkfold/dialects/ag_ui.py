@@ -126,6 +126,10 @@ class AGUI(Dialect):
             self.strange(payload, frame, word(kind, frame.event))
 
     def close(self) -> None:
+        if not self.w.finished and (not self.end_seen or self.w.errored):
+            # Several calls may be open at once, and each has an end of its own.
+            for slot in self._came.slots():
+                self.w.cut(slot)
         for id_ in list(self._others):
             self._end_other(id_)
 

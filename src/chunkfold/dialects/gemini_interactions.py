@@ -91,8 +91,10 @@ class GeminiInteractions(Dialect):
         self._is_whole = self._is_streamed = False
         # An interaction may be gone on with by another, whose steps are behind those of the ones before.
         self._is_to_go_on = self._is_rest = False
-        self._ids: list[str] = []
-        self._before = self._steps = 0
+        self._ids: dict[str, None] = {}
+        self._own_id: str | None = None
+        self._ids_told: dict[str, None] = {}
+        self._parts_before = self._before = self._steps = 0
         # What it has cost, and those before it.
         self._cost: dict[str, Any] = {}
         self._spent: dict[str, Any] = {}
@@ -140,23 +142,24 @@ class GeminiInteractions(Dialect):
         self._is_to_go_on = self._is_rest = False
         self._begun.clear()
         self._ids.clear()
+        self._cost, self._spent = {}, {}
         super().begin_again(next_id)
-        if not self.w.has_usage:  # what another request cost is none of this one's
-            self._cost, self._spent = {}, {}
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
         interaction = interaction_in(payload)
         if isinstance(interaction, dict):
             id_ = _text_or_none(interaction.get("id"))
-            if self._started and self._is_to_go_on and id_ not in self._ids:
+            if self._is_rest and id_ is not None and id_ == self._own_id:
+                self._begin_rest("replay")
+            elif self._started and self._is_to_go_on and id_ not in self._ids:
                 self._go_on()
             elif self._started:
                 self.begin_again(id_)
-            self._started = True
+            self._started, self._own_id = True, id_
             if id_ is not None:
-                self._ids.append(id_)
+                self._ids[id_] = None
             if self._is_rest:
-                self.w.extra(("continuation_ids",), list(self._ids))
+                self._tell_ids(id_)
         self._interaction(payload, frame)
 
     def _go_on(self) -> None:
@@ -164,18 +167,40 @@ class GeminiInteractions(Dialect):
         Google's SDK asks for the rest, where a limit of the service was reached or the connection broke: that is
         another interaction, which costs again what it reads. Where it brings nothing the SDK asks once more.
         """
-        for index in list(self._begun):
+        for index in self._begun:
             self._stop(index)
-        self._is_rest, self.end_seen, self._step_seen = True, False, False
-        self._before = self._last = self._steps
-        self._spent, self._cost = together(self._spent, self._cost), {}
-        self.w.reset(self.w.count(0), "step")
+        if not self._is_rest:
+            self._tell_ids(self._own_id)
+        self._is_rest = True
+        self._parts_before, self._before = self.w.count(0), self._steps
+        self._spent, self._cost = self._costs(), {}
+        self._begin_rest("step")
+
+    def _begin_rest(self, reason: str) -> None:
+        """What goes on with others begins, or comes again: then it alone is void."""
+        if reason == "replay" and self.end_seen:
+            self.tell_of_several()
+        self.end_seen = self._step_seen = False
+        self._last = self._steps = self._before
+        self._begun.clear()
+        self._is_to_go_on = True
+        self.w.reset(self._parts_before, reason)
+
+    def _tell_ids(self, id_: str | None) -> None:
+        if id_ is not None and id_ not in self._ids_told:
+            self._ids_told[id_] = None
+            self.w.extra(("continuation_ids", "-"), id_)
 
     def _note_place(self, kind: str, payload: dict[str, Any]) -> None:
-        """Whether another interaction may go on behind this event: it tells a place where, and nothing came since."""
+        """
+        Whether another interaction may go on behind this event: it tells a place where, this one is not over, and
+        nothing came since.
+        """
         interaction = interaction_in(payload)
         said = interaction if isinstance(interaction, dict) else payload
-        if not is_blank(said.get("continuation_token")) or said.get("status") == "requires_continuation":
+        status = said.get("status")
+        is_open = not is_real(status) or status in _PENDING
+        if status == "requires_continuation" or (is_open and not is_blank(said.get("continuation_token"))):
             self._is_to_go_on = True
         elif kind not in _NO_OUTPUT:
             self._is_to_go_on = False
@@ -183,7 +208,12 @@ class GeminiInteractions(Dialect):
     def _usage(self, raw: Any) -> None:
         if isinstance(raw, dict) and raw:
             self._cost = merge(self._cost, raw)
-            self.w.usage(together(self._spent, self._cost), interactions_usage)
+            self.w.usage(self._costs(), interactions_usage)
+
+    def _costs(self) -> dict[str, Any]:
+        """What all have cost; the prompt that the first one began with is the same for all."""
+        prompt = {key: self._spent[key] for key in ("initial_input_tokens",) if key in self._spent}
+        return {**together(self._spent, self._cost), **prompt}
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
