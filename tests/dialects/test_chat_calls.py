@@ -97,11 +97,22 @@ def test_an_id_with_another_name_behind_a_whole_call_is_no_late_id(before, piece
     [chunk(piece("ls", "")), chunk({"index": 0, "id": "a", "function": {"arguments": "{}"}})],
     [chunk(piece("ls", "{}")), chunk({"index": 0, "id": "a"})],
     [chunk(piece("ls", "{}")), chunk(piece("ls", "", id="a"))],
+    [chunk(piece("ls", "{}")), chunk(piece("ls", "\n", id="a"))],
+    [chunk(piece(None, "{}")), chunk(piece("ls", "", id="a"))],
+    [chunk(piece("null", "{}")), chunk(piece("ls", "", id="a"))],
 ])  # fmt: skip
 def test_an_id_may_come_late(frames):
     frames = [*frames, FINISH]
     (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
-    assert (call.id, call.name, call.raw_arguments) == ("a", "ls", "{}")
+    assert (call.id, call.name, call.raw_arguments.strip()) == ("a", "ls", "{}")
+
+
+@pytest.mark.parametrize("before", ["{}", '{"p":1}'])
+def test_a_whole_call_that_is_told_again_with_its_id_cannot_be_run_twice(before):
+    """It may be two calls of one tool as well: both texts are kept, and neither is run."""
+    frames = [chunk(piece("ls", before)), chunk(piece("ls", '{"p":1}', id="a")), FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.id, call.raw_arguments, call.status) == ("a", before + '{"p":1}', "invalid")
 
 
 def twice(name, arguments, **fields):

@@ -82,3 +82,18 @@ def test_a_body_has_all_messages_where_the_server_ran_tools():
     assert [part.kind for part in response.parts] == ["tool_call", "server_tool_result", "text"]
     assert response.parts[1].content == "a.txt"
     assert response.to_native() == body
+
+
+def test_messages_beside_an_answer_are_none_of_it():
+    """Servers that keep the conversation may tell it all at the end, or what was asked beside what is answered."""
+    talk = [{"role": "user", "content": "What?"}, {"role": "assistant", "content": "It is."}]
+    told = {"index": 0, "finish_reason": "stop", "messages": talk}
+    body = {"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [told]}
+    alone = assert_laws(sse(body), [sse(body)])
+    assert (alone.text, alone.message.role, alone.to_native()["choices"]) == ("It is.", "assistant", [told])
+    told_twice = assert_laws(chunk(content="It is.") + sse(body), [chunk(content="It is."), sse(body)])
+    assert told_twice.text == "It is."
+    message = {"role": "assistant", "content": "It is."}
+    assert told_twice.to_native()["choices"] == [{**told, "message": message}]
+    twice = assert_laws(sse(body) + sse(body), [sse(body), sse(body)])
+    assert twice.text == "It is."

@@ -543,3 +543,12 @@ def test_a_model_that_fails_amid_a_call_of_the_server_is_no_error_of_the_respons
     response = fold(added(item, output_index=0), failed, done(item, output_index=0), *rest)
     assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")
     assert "response.fusion_call.panel.failed" in [part.name for part in response.parts if part.kind == "unknown"]
+
+
+def test_an_error_that_names_an_item_is_one_of_the_response():
+    """It is told by no event of a tool that has failed, so that the answer ends with it."""
+    place = {"item_id": "m", "output_index": 0}
+    error = {"type": "server_error", "code": "server_error", "message": "The server is gone."}
+    response = fold(added(texts(), output_index=0), event("stream_error", error=error, **place))
+    assert response.error is not None
+    assert (response.error.message, response.finish_reason) == ("The server is gone.", "error")

@@ -51,16 +51,17 @@ def find(state: Choice, number: Hashable, id: str | None, name: str | None, text
 
 def _begins_anew(state: Choice, slot: Slot, id: str | None, name: str | None, text: str) -> bool:
     """
-    A name after a complete object is a new call, where the call at hand has no id and ids do not tell calls apart.
+    A name after the complete object of a call that has no id is a new call, where ids do not tell calls apart.
 
-    Without any ids it is one only with argument text of its own: a name alone may be a repeat. An id that comes with it
-    is no late id either, should the name or the text be another call's (Mistral writes `"null"` for an id it lacks).
+    Without any ids it is one only with argument text of its own: a name alone may be a repeat. An id that comes with
+    another name is no late id either (Mistral has `"null"` for an id it lacks); with the same it is, so that a call
+    that is told twice is not run twice.
     """
     if name is None or slot.scanner is None or not slot.scanner.is_complete:
         return False
     if id is None:
         return bool(text) and not state.by_id
-    return slot.id is None and (bool(text) or name != slot.name)
+    return slot.name not in (None, _NO_NAME, name)
 
 
 def find_restated(

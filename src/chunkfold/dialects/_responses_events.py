@@ -110,8 +110,9 @@ def told_beside(kind: str, payload: dict[str, Any]) -> str:
 
 def is_aside(kind: Any, payload: dict[str, Any]) -> bool:
     """
-    True if an error in an event is none of the response: that of input sent amid it, or of something within an item,
-    such as one of the models that OpenRouter asks.
+    True if an error in an event is none of the response: that of input sent amid it, or of something within an item
+    that has failed, such as one of the models that OpenRouter asks.
     """
-    is_in_item = isinstance(kind, str) and kind.startswith("response.") and not is_blank(payload.get("item_id"))
+    has_failed = isinstance(kind, str) and kind.startswith("response.") and kind.endswith(".failed")
+    is_in_item = has_failed and not is_blank(payload.get("item_id"))
     return kind in OF_INPUT or (is_in_item and not is_blank(payload.get("error")))

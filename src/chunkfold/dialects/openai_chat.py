@@ -288,10 +288,6 @@ class OpenAIChat(Dialect):
         elif isinstance(message, dict):
             # A whole message, restated at the end (Perplexity, MiniMax) or all there is (not streamed).
             self._whole(index, message, frame)
-        elif isinstance(choice.get("messages"), list) and delta is None:
-            # Mistral's, where its connectors were asked: all that the answer took, with what they gave back.
-            for _, each in w.objects("messages", choice["messages"]):
-                self._message(index, each, frame)
         elif choice.get("text"):
             # A chunk of the legacy endpoint that says it is one of this.
             w.append(index, "text", choice["text"])
@@ -301,6 +297,12 @@ class OpenAIChat(Dialect):
             w.append(index, "text", delta)  # SenseNova's own endpoint
         elif isinstance(message, str):
             w.restate(index, "text", message)
+        elif isinstance(choice.get("messages"), list) and delta is None and self._is_untold(index):
+            # Mistral's, where its connectors were asked: all that the answer took, with what they gave back.
+            w.extra(("choices", index, "$absent"), ["message"])
+            for _, each in w.objects("messages", choice["messages"]):
+                if each.get("role") in _ANSWERING:
+                    self._message(index, each, frame)
         else:
             w.unknown("delta", delta)
             w.unknown("message", message)
@@ -345,7 +347,7 @@ class OpenAIChat(Dialect):
         """The message restated: what it says replaces or fills, what it leaves out stays."""
         w = self.w
         w.singular = True  # the next one like it replaces, also where this one is the first
-        if all(w.current(index, kind) is None for kind in _KINDS):
+        if self._is_untold(index):
             self._message(index, message, frame)
             return
         w.message(role=message.get("role"))
@@ -363,6 +365,10 @@ class OpenAIChat(Dialect):
             if message.get(key):
                 _FIELDS[key](self, index, message[key], message, frame)
         w.extras(message, _MESSAGE - {"thinking_blocks", "content_blocks", "content_list"}, "choices", index, "message")
+
+    def _is_untold(self, index: int) -> bool:
+        """True if nothing of the answer has come."""
+        return all(self.w.current(index, kind) is None for kind in _KINDS)
 
     # The fields of a delta
 
@@ -488,6 +494,8 @@ class OpenAIChat(Dialect):
 
 _AUDIO = ("id", "data", "transcript")
 
+# Who speaks in the messages that are the answer.
+_ANSWERING = (None, "assistant", "tool")
 _KINDS: tuple[Kind, ...] = ("text", "reasoning", "refusal", "tool_call", "server_tool_call", "image", "audio")
 _SIGNED: tuple[tuple[str, Kind], ...] = (("thought_signature", "text"), ("signature", "reasoning"))
 # What a restated message has beside texts and calls: taken where no part of its kind has come.

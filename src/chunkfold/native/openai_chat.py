@@ -185,15 +185,13 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
         out["index"] = choice.index
     message = extra_of(extra, "message")
     if "message" not in extra.get("$absent", ()):
-        out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+        shown = out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+        if not whole:
+            shown["role"] = choice.role
+            if shown.setdefault("content", None) is None:
+                shown["content"] = _NO_CONTENT.get(response.vendor or "")
     if not whole:
-        shown = out["message"]
-        shown["role"] = choice.role
-        if shown.setdefault("content", None) is None:
-            shown["content"] = _NO_CONTENT.get(response.vendor or "")
         out.setdefault("finish_reason", None)
-        if "messages" in extra:
-            del out["message"]  # Mistral's have the one or the other
     fill(out, finish_reason=choice.native_finish_reason)
     if choice.logprobs or "logprobs" in extra:
         out["logprobs"] = _logprobs(choice, extra.get("logprobs", {}))
