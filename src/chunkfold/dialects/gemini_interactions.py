@@ -168,7 +168,9 @@ class GeminiInteractions(Dialect):
         another interaction, which costs again what it reads. Where it brings nothing the SDK asks once more.
         """
         for index in self._begun:
-            self._stop(index)
+            if (slot := self.w.slot(0, index)) is not None:
+                self.w.cut(slot)
+                self.w.stop(slot)
         if not self._is_rest:
             self._tell_ids(self._own_id)
         self._is_rest = True
