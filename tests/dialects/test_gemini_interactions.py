@@ -309,6 +309,15 @@ def test_a_rest_that_comes_twice_is_one_and_leaves_what_it_goes_on_with():
     assert response.to_native()["continuation_ids"] == ["v1_a", "v1_b"]
 
 
+def test_a_rest_that_is_stated_whole_leaves_what_it_goes_on_with():
+    step = {"type": "model_output", "content": [{"type": "text", "text": "lo!"}]}
+    whole = {"object": "interaction", "id": "v1_b", "status": "completed", "steps": [step], "usage": COST_OF_REST}
+    frames = [*GONE_ON, *REST[:3], whole]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert ([part.text for part in response.parts], response.ended) == (["Hel", "lo!"], "clean")
+    assert response.usage.input_tokens == 120
+
+
 def test_all_of_a_chain_that_comes_twice_costs_once():
     frames = [*GONE_ON, *REST] * 3
     response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
