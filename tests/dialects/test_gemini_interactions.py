@@ -309,6 +309,15 @@ def test_a_rest_that_comes_twice_is_one_and_leaves_what_it_goes_on_with():
     assert response.to_native()["continuation_ids"] == ["v1_a", "v1_b"]
 
 
+def test_a_rest_that_is_stated_whole_leaves_what_it_goes_on_with():
+    step = {"type": "model_output", "content": [{"type": "text", "text": "lo!"}]}
+    whole = {"object": "interaction", "id": "v1_b", "status": "completed", "steps": [step], "usage": COST_OF_REST}
+    frames = [*GONE_ON, *REST[:3], whole]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert ([part.text for part in response.parts], response.ended) == (["Hel", "lo!"], "clean")
+    assert response.usage.input_tokens == 120
+
+
 def test_all_of_a_chain_that_comes_twice_costs_once():
     frames = [*GONE_ON, *REST] * 3
     response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
@@ -365,3 +374,19 @@ def test_the_prompt_that_it_all_began_with_is_counted_once():
     frames += [begun("v1_b"), *said(0, "lo"), over("v1_b", "completed", rest)]
     response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
     assert response.usage.raw == {"total_input_tokens": 25, "initial_input_tokens": 10}
+
+
+def test_each_of_many_interactions_that_go_on_costs_the_same():
+    legs = [[begun(f"v1_{nth}"), said(0, "x")[1], CHECKPOINT] for nth in range(20_000)]
+    response = chunkfold.fold(b"".join(sse(frame) for leg in legs for frame in leg))
+    assert len(response.parts) == 20_000
+    assert response.to_native()["continuation_ids"][-1] == "v1_19999"
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_call_that_was_stopped_before_its_arguments_is_not_one_without_any(stopped):
+    step = {"type": "function_call", "id": "q", "name": "f", "arguments": {}}
+    call = [{"event_type": "step.start", "index": 0, "step": step}, {"event_type": "step.stop", "index": 0}]
+    frames = [begun("v1_a"), *(call[:1] if stopped else call), CHECKPOINT, *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [call.status for call in response.tool_calls] == ["truncated" if stopped else "empty"]

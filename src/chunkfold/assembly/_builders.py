@@ -342,13 +342,15 @@ class ChoiceBuilder:
         """Drop the parts from that index on, and why they stopped; all else too if none is left."""
         self.shown.moved = True
         self.shown.facts = {}
+        self.finishes.clear()
+        if 0 < index == len(self.parts) and not (self.aside or self.strays):
+            return  # the next of any number of runs or steps, which takes nothing back
         del self.parts[index:]
         self.aside = [entry for entry in self.aside if entry[0] < index]
         self.strays = {key: part for key, part in self.strays.items() if key[0] < index}
         left = set(self.all_parts())
         self.calls = {id_: part for id_, part in self.calls.items() if part in left}
         self.oldest = min(self.oldest, index)
-        self.finishes.clear()
         if index == 0:
             self.logprobs.clear()
             self.annotations.clear()

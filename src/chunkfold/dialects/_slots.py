@@ -141,6 +141,12 @@ class Choice:
 
     def forget_from(self, index: int) -> None:
         """Drop the slots from that index on, and those that have none."""
+        self.finish = None
+        self.wholes.clear()
+        kept = min(index, len(self.slots))
+        self.current = self.slots[kept - 1] if kept else None
+        if kept == len(self.slots) and not self.split:
+            return  # the next of any number of runs or steps, which takes nothing back
         left, self.slots, self.by_kind = self.slots[:index], [], {}
         self.last_call = self.last_other = None
         for slot in left:
@@ -150,9 +156,6 @@ class Choice:
         for table in (self.by_key, self.by_number, self.by_id):
             for key in [key for key, slot in table.items() if not 0 <= (slot.target or slot).index < index]:
                 del table[key]  # type: ignore[arg-type]
-        self.current = self.slots[-1] if self.slots else None
-        self.finish = None
-        self.wholes.clear()
         self.split = [slot for slot in self.split if slot.target is not None and slot.target.index < index]
         for splitter in [slot.splitter for slot in self.split if slot.splitter is not None]:
             splitter.parts = [part for part in splitter.parts if part.index < index]

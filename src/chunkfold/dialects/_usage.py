@@ -19,7 +19,17 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "together", "total", "two_counts"]
+__all__ = [
+    "Counts",
+    "anthropic_usage",
+    "chat_usage",
+    "count",
+    "interactions_usage",
+    "merge",
+    "together",
+    "total",
+    "two_counts",
+]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,3 +250,24 @@ def anthropic_usage(raw: dict[str, Any]) -> Usage:
         reasoning_tokens=count(raw, "output_tokens_details.thinking_tokens"),
         raw=raw,
     )
+
+
+def interactions_usage(raw: dict[str, Any]) -> Usage:
+    """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
+    if raw.keys().isdisjoint(_TOTALS):
+        return chat_usage(raw)  # LiteLLM's events have the words of the API that it asked
+    read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
+    thoughts = count(raw, "total_thought_tokens")
+    written = total(None, count(raw, "total_output_tokens"), thoughts)
+    return Usage(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=total(count(raw, "total_tokens"), read, written),
+        cached_input_tokens=count(raw, "total_cached_tokens"),
+        reasoning_tokens=thoughts,
+        raw=raw,
+    )
+
+
+# What Google's own usage of an interaction has.
+_TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tool_use_tokens")

@@ -18,9 +18,8 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
-from chunkfold.dialects._usage import chat_usage, count, merge, together, total
+from chunkfold.dialects._usage import interactions_usage, merge, together
 from chunkfold.dialects._words import are_objects_once, counted, is_blank, is_real, word
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +37,6 @@ _EVENT = frozenset(
     }
 )  # fmt: skip
 _FLAT = _EVENT | {"id", "object"}
-_TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tool_use_tokens")
 _INTERACTION = frozenset({"id", "model", "created", "status", "usage", "steps", "outputs", "error"})
 _METADATA = frozenset({"total_usage"})
 _OUTPUT = frozenset({"content"})
@@ -125,7 +123,7 @@ class GeminiInteractions(Dialect):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
             steps = payload.get("steps") or payload.get("outputs")
-            self.restated(steps if isinstance(steps, list) else None)
+            self._restated(steps if isinstance(steps, list) else None, _text_or_none(payload.get("id")))
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 self.whole()
@@ -168,7 +166,9 @@ class GeminiInteractions(Dialect):
         another interaction, which costs again what it reads. Where it brings nothing the SDK asks once more.
         """
         for index in self._begun:
-            self._stop(index)
+            if (slot := self.w.slot(0, index)) is not None:
+                self.w.cut(slot)
+                self.w.stop(slot)
         if not self._is_rest:
             self._tell_ids(self._own_id)
         self._is_rest = True
@@ -190,6 +190,15 @@ class GeminiInteractions(Dialect):
         if id_ is not None and id_ not in self._ids_told:
             self._ids_told[id_] = None
             self.w.extra(("continuation_ids", "-"), id_)
+
+    def _restated(self, steps: list[Any] | None, id_: str | None) -> None:
+        """All of an interaction, once more or another one; of what goes on with others only that is void."""
+        if self._is_rest and id_ is not None and id_ == self._own_id:
+            if any(isinstance(step, dict) for step in steps or ()):
+                self.end_seen = False  # it is no other message
+                self._begin_rest("replay")
+        else:
+            self.restated(steps)
 
     def _note_place(self, kind: str, payload: dict[str, Any]) -> None:
         """
@@ -533,23 +542,6 @@ def _text_or_none(value: Any) -> str | None:
 def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:
     """The handler of that type: by its name, else by the last word of it."""
     return table.get(kind) or table.get(f"*_{kind.rpartition('_')[2]}", default)
-
-
-def interactions_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
-    if raw.keys().isdisjoint(_TOTALS):
-        return chat_usage(raw)  # LiteLLM's events have the words of the API that it asked
-    read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
-    thoughts = count(raw, "total_thought_tokens")
-    written = total(None, count(raw, "total_output_tokens"), thoughts)
-    return Usage(
-        input_tokens=read,
-        output_tokens=written,
-        total_tokens=total(count(raw, "total_tokens"), read, written),
-        cached_input_tokens=count(raw, "total_cached_tokens"),
-        reasoning_tokens=thoughts,
-        raw=raw,
-    )
 
 
 HANDLERS: dict[str, Callable[[GeminiInteractions, dict[str, Any], Frame], None]] = {
