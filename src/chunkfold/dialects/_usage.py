@@ -2,7 +2,7 @@
 Token counts: how the numbers of several usage objects become one, and how providers' names become ours.
 
 The latest real number of each field stands. Nothing is added up: running totals are the rule, and a server that
-repeats a number must not be billed twice. Only what several requests cost is (`together`).
+repeats a number must not be billed twice.
 """
 
 from __future__ import annotations
@@ -12,24 +12,13 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.basis import _json
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Counts",
-    "anthropic_usage",
-    "chat_usage",
-    "count",
-    "interactions_usage",
-    "merge",
-    "together",
-    "total",
-    "two_counts",
-]
+__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "total", "two_counts"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,33 +37,6 @@ def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """What two requests cost: counts are added, in lists those of each kind; of all else what *other* says stands."""
-    return {**one, **{key: _added(one[key], value) if key in one else value for key, value in other.items()}}
-
-
-def _added(one: Any, other: Any) -> Any:
-    if type(one) in _COUNTS and type(other) in _COUNTS:
-        # A negative one says that the server does not count.
-        return one + other if min(one, other) >= 0 else max(one, other)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return together(one, other)
-    if isinstance(one, list) and isinstance(other, list):
-        kinds: dict[str, Any] = {}
-        for entry in [*one, *other]:
-            kind = _json.identity(_without_counts(entry))
-            kinds[kind] = _added(kinds[kind], entry) if kind in kinds else entry
-        return list(kinds.values())
-    return one if is_blank(other) else other
-
-
-def _without_counts(entry: Any) -> Any:
-    return (
-        {key: value for key, value in entry.items() if type(value) not in _COUNTS} if isinstance(entry, dict) else entry
-    )
-
-
-_COUNTS = frozenset({int, float})
 # Values that stand as they are, over whatever was there.
 _REPLACED = frozenset({int, float, str, bool, list})
 
@@ -250,24 +212,3 @@ def anthropic_usage(raw: dict[str, Any]) -> Usage:
         reasoning_tokens=count(raw, "output_tokens_details.thinking_tokens"),
         raw=raw,
     )
-
-
-def interactions_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
-    if raw.keys().isdisjoint(_TOTALS):
-        return chat_usage(raw)  # LiteLLM's events have the words of the API that it asked
-    read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
-    thoughts = count(raw, "total_thought_tokens")
-    written = total(None, count(raw, "total_output_tokens"), thoughts)
-    return Usage(
-        input_tokens=read,
-        output_tokens=written,
-        total_tokens=total(count(raw, "total_tokens"), read, written),
-        cached_input_tokens=count(raw, "total_cached_tokens"),
-        reasoning_tokens=thoughts,
-        raw=raw,
-    )
-
-
-# What Google's own usage of an interaction has.
-_TOTALS = ("total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tool_use_tokens")

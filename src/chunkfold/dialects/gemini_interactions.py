@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
+from chunkfold.dialects._interactions_costs import Costs, interactions_usage
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
-from chunkfold.dialects._usage import interactions_usage, merge, together
 from chunkfold.dialects._words import are_objects_once, counted, is_blank, is_real, word
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ class GeminiInteractions(Dialect):
         self._own_id: str | None = None
         self._ids_told: dict[str, None] = {}
         self._parts_before = self._before = self._steps = 0
-        # What it has cost, and those before it.
-        self._cost: dict[str, Any] = {}
-        self._spent: dict[str, Any] = {}
+        self._costs = Costs()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
@@ -140,7 +138,7 @@ class GeminiInteractions(Dialect):
         self._is_to_go_on = self._is_rest = False
         self._begun.clear()
         self._ids.clear()
-        self._cost, self._spent = {}, {}
+        self._costs.clear()
         super().begin_again(next_id)
 
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -173,7 +171,7 @@ class GeminiInteractions(Dialect):
             self._tell_ids(self._own_id)
         self._is_rest = True
         self._parts_before, self._before = self.w.count(0), self._steps
-        self._spent, self._cost = self._costs(), {}
+        self._costs.go_on()
         self._begin_rest("step")
 
     def _begin_rest(self, reason: str) -> None:
@@ -216,13 +214,7 @@ class GeminiInteractions(Dialect):
 
     def _usage(self, raw: Any) -> None:
         if isinstance(raw, dict) and raw:
-            self._cost = merge(self._cost, raw)
-            self.w.usage(self._costs(), interactions_usage)
-
-    def _costs(self) -> dict[str, Any]:
-        """What all have cost; the prompt that the first one began with is the same for all."""
-        prompt = {key: self._spent[key] for key in ("initial_input_tokens",) if key in self._spent}
-        return {**together(self._spent, self._cost), **prompt}
+            self.w.usage(self._costs.add(raw), interactions_usage)
 
     def _completed(self, payload: dict[str, Any], frame: Frame) -> None:
         """The end, by the status of the interaction, else by the name of the event, where an error may stand too."""
