@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind
 
-__all__ = ["Lanes"]
+__all__ = ["OF_PARTS", "Lanes"]
 
 # Events that are about all of the run, those that end a subagent, and those that are about parts.
 _OF_ALL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "MESSAGES_SNAPSHOT"})
 _ENDS: Final = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
-_OF_PARTS: Final = ("TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "THINKING_")
+OF_PARTS: Final = ("TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "THINKING_")
 # It names the part that it is about, and may come amid another.
 _AMID: Final = "REASONING_ENCRYPTED_VALUE"
 
@@ -91,7 +91,7 @@ class Lanes:
         elif kind in _ENDS:
             if teller is not None:
                 self.end(teller)
-        elif kind.startswith(_OF_PARTS) and kind != _AMID:
+        elif kind.startswith(OF_PARTS) and kind != _AMID:
             self.end(teller)
             # Some servers name the subagent in the first event of a part alone, and not with its end or its result.
             self.end(self._holder_of(kind, payload, teller))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import replace
 
 from chunkfold.basis import _json
-from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, is_used_up, status_named, status_said
+from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named, status_said
 from chunkfold.dialects._words import said_in, whole_number
 from chunkfold.response import StreamError
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "seconds",
-    "under_reason",
 ]  # fmt: skip
 
 # How AWS's errors end: Bedrock's are exceptions, SageMaker has two by these names.
@@ -60,16 +58,6 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
         retry_after=wait,
         raw=raw,
     )
-
-
-def under_reason(error: StreamError, reason: Any) -> StreamError:
-    """
-    Cohere's *error* beside the finish *reason*: under `ERROR` and `TIMEOUT` it is a sentence of no fixed words, and the
-    same request may succeed later, unless the sentence says otherwise.
-    """
-    if str(reason).upper() not in ("ERROR", "TIMEOUT") or error.type or error.code or error.status is not None:
-        return error
-    return replace(error, retryable=not is_used_up((), error.message))
 
 
 def _shape(name: Any) -> str | None:

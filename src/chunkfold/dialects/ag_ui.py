@@ -17,7 +17,7 @@ import msgspec
 
 from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
-from chunkfold.dialects._ag_ui_lanes import Lanes
+from chunkfold.dialects._ag_ui_lanes import OF_PARTS, Lanes
 from chunkfold.dialects._ag_ui_messages import key_of, write_whole
 from chunkfold.dialects._ag_ui_snapshots import Came
 from chunkfold.dialects._ag_ui_spelling import respelled, said, without_totals
@@ -66,8 +66,6 @@ _CARRIED = {
     "RAW": "raw",
     "CUSTOM": "custom",
 }
-# Events that are about parts.
-_PARTS = ("TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "THINKING_")
 
 
 class AGUI(Dialect):
@@ -150,7 +148,7 @@ class AGUI(Dialect):
 
     def _nameless(self, payload: dict[str, Any], kind: str) -> dict[str, Any]:
         """What is said of a text, a thought or a call, without what the run has said of itself."""
-        if not kind.startswith(_PARTS):
+        if not kind.startswith(OF_PARTS):
             return payload
         names = self._names
         return {name: payload[name] for name in payload if name not in names or names[name] != payload[name]}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import error_body, error_in, read_error, under_reason
+from chunkfold.dialects._errors import error_body, read_error
 from chunkfold.dialects._words import are_objects_once, is_blank, word
-from chunkfold.dialects.cohere_v2 import cohere_usage
+from chunkfold.dialects.cohere_v2 import cohere_usage, tell_error, under_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,9 +85,7 @@ class CohereV1(Dialect):
 
     def tell_error(self, holder: Mapping[str, Any]) -> None:
         """State the error that *holder* carries; the finish reason beside it says whether a retry is sensible."""
-        error = error_in(holder)
-        if error is not None:
-            self.w.error(under_reason(error, holder.get("finish_reason")))
+        tell_error(self.w, holder)
 
     # Pieces
 

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
+
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import error_body, error_in, under_reason
+from chunkfold.dialects._error_words import is_used_up
+from chunkfold.dialects._errors import error_body, error_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import are_objects_once, is_real, word
-from chunkfold.response import Usage
+from chunkfold.response import StreamError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,9 +123,7 @@ class CohereV2(Dialect):
             w.blanks(message, _FILLED, "message")
             w.extras(message, _MESSAGE, "message")
         w.extras(holder, known)
-        error = error_in(holder)  # Cohere's stands in the delta of `message-end` and is a sentence without a type
-        if error is not None:
-            w.error(under_reason(error, holder.get("finish_reason")))
+        tell_error(w, holder)  # it stands in the delta of `message-end`
 
     def _facts(self, payload: dict[str, Any]) -> None:
         w = self.w
@@ -300,6 +301,23 @@ def _is_whole(payload: Mapping[str, Any]) -> bool:
 def _number(payload: dict[str, Any]) -> int | None:
     index = payload.get("index")
     return index if type(index) is int else None
+
+
+def tell_error(w: Writer, holder: Mapping[str, Any]) -> None:
+    """State the error that *holder* carries; the finish reason beside it says whether a retry is sensible."""
+    error = error_in(holder)
+    if error is not None:
+        w.error(under_reason(error, holder.get("finish_reason")))
+
+
+def under_reason(error: StreamError, reason: Any) -> StreamError:
+    """
+    Cohere's *error* beside the finish *reason*: under `ERROR` and `TIMEOUT` it is a sentence of no fixed words, and the
+    same request may succeed later, unless the sentence says otherwise.
+    """
+    if str(reason).upper() not in ("ERROR", "TIMEOUT") or error.type or error.code or error.status is not None:
+        return error
+    return replace(error, retryable=not is_used_up((), error.message))
 
 
 def cohere_usage(raw: dict[str, Any]) -> Usage:
