@@ -10,7 +10,7 @@ demo: .venv/ready
 	$(BIN)/python demo/run.py
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # With the vendors' SDKs, in an environment of their own of some hundreds of megabytes.
 test-sdks: .venv-sdks/ready

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.helpers import CORPUS
@@ -13,7 +14,7 @@ from tests.helpers import CORPUS
 DEEP = os.environ.get("CHUNKFOLD_TESTS") == "deep"
 
 _ALWAYS = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=45, derandomize=True, **_ALWAYS)
+settings.register_profile("quick", max_examples=30, derandomize=True, **_ALWAYS)
 settings.register_profile("deep", max_examples=2000, **_ALWAYS)
 settings.load_profile("deep" if DEEP else "quick")
 
@@ -29,7 +30,8 @@ def pytest_unconfigure(config):
         reporter.write_line(f"{CORPUS_STREAMS} recorded streams were not tried: there is no folder ../shared/corpus")
 
 
-def pytest_collection_finish(session):
-    """Tests that collect garbage need not look through twenty thousand tests each time."""
+@pytest.fixture(autouse=True, scope="module")
+def _what_is_there_is_no_garbage():
+    """Tests that collect garbage need not look through twenty thousand tests and their results each time."""
     gc.collect()
     gc.freeze()

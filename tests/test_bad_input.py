@@ -89,6 +89,7 @@ PLAIN = b'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reaso
         ("zstd", b"(\xb5/\xfd\x04X"),
         ("zip", b"PK\x03\x04\x14\x00"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bytes_that_are_packed_are_told_of(packer, body, dialect):
     """What they are cannot be read off the excerpt in the error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 
@@ -80,6 +81,12 @@ def said(body, dialect):
     return response
 
 
+@functools.cache
+def as_it_came(number):
+    dialect, frames = STREAMS[number]
+    return said(b"".join(frames), dialect)
+
+
 def meant(text):
     try:
         return json.loads(text)
@@ -100,5 +107,5 @@ def test_the_form_of_payloads_says_nothing(form):
         if len(frames) <= 80 and is_strict(body):
             tried += 1
             changed = b"".join(form(frames, random.Random(number)))
-            assert said(changed, dialect) == said(body, dialect), (form, number)
+            assert said(changed, dialect) == as_it_came(number), (form, number)
     assert tried > 300

@@ -45,9 +45,8 @@ def frames_of(body):
 @every_case
 def test_a_case_obeys_the_laws(dialect, case):
     body, options = body_of(case), case.get("options") or {}
-    for name in (dialect, "auto"):
-        assert_laws(body, cut(body, "each-byte"), name, **options)
-        assert_laws(body, frames_of(body), name, **options)
+    assert_laws(body, cut(body, "each-byte"), dialect, **options)
+    assert_laws(body, frames_of(body), "auto", **options)
 
 
 @given(made_streams, cuts, st.sampled_from([{}, {"split_think_tags": True}, {"cumulative_deltas": True}]))
@@ -345,8 +344,8 @@ def test_templates_mean_what_reading_in_full_means(alike, options, places):
 @given(
     alike_frames(),
     alike_frames(),
-    st.integers(2, 40),
-    st.integers(2, 40),
+    st.integers(2, 30),
+    st.integers(2, 30),
     st.sampled_from([b"\n", b"\r\n", b"\r"]),
     cuts,
 )

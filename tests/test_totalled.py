@@ -69,7 +69,7 @@ def disturbed(frames, rng):
     return out
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_totals_change_nothing(seed):
     rng = random.Random(seed)
     frames = answer(1000, rng, **({"thought": True} if seed % 2 else {}))

@@ -23,7 +23,7 @@ from chunkfold.parts import ReasoningPart, ToolCall
 from tests.helpers import body_of, case_files, cut, load_case
 
 CASES = [path for path in case_files() if path.parent.name in dialects.names()]
-PLACES = 25
+PLACES = 12
 LARGE = 100_000
 TIMES_THE_FOLD = 10
 
@@ -77,7 +77,7 @@ def test_a_snapshot_is_the_fold_of_the_prefix_and_stays_so(path):
     case = load_case(path)
     body = body_of(case)
     options = case.get("options") or {}
-    pieces = cut(body, {"every": max(1, len(body) // (100 if len(body) < LARGE else 10))})
+    pieces = cut(body, {"every": max(1, len(body) // (50 if len(body) < LARGE else 10))})
     folder = Folder(**options)
     kept = []
     done = 0

@@ -145,7 +145,7 @@ def test_l31_an_error_that_stays_is_one_attempt_without_wait_or_fallback(status)
         *(Refusal(status) for status in (408, 429, 500, 502, 503, 504, 529)),
         ConnectionResetError("reset"), TimeoutError("slow"), EOFError("cut"), CUT, [], [OVERLOADED],
     ],
-    ids=repr,
+    ids=lambda failure: str(failure.status) if isinstance(failure, Refusal) else repr(failure),
 )  # fmt: skip
 def test_l31_what_may_pass_is_tried_again(failure):
     clock = FakeClock()
