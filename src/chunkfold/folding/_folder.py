@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from chunkfold.accumulator import Gatherer
-from chunkfold.basis._wording import described, given_or
+from chunkfold.basis._wording import check_switch, described, given_or
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, MessageStop
 from chunkfold.folding._decoder import not_fed
@@ -63,6 +63,8 @@ class Folder:
         live_text: bool = False,
     ) -> None:
         self._live: Live | None = None
+        check_switch("live_arguments", live_arguments)
+        check_switch("live_text", live_text)
         if live_arguments or live_text:
             depth = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits").json_depth
             from chunkfold.assembly._live import Live

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
+from chunkfold.basis._wording import given_or
 from chunkfold.errors import PolicyError
 from chunkfold.parts import TextPart
 from chunkfold.response import Message
@@ -60,9 +61,9 @@ class BehestAccumulator:
     With `policy=presets.behest_shipped` it behaves as the released crate does, which knows no errors.
     """
 
-    def __init__(self, policy: Policy = presets.behest) -> None:
-        self._policy = policy
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = presets.behest) -> None:
+        self._policy = given_or(presets.behest, policy, "policy", "a chunkfold.Policy")
+        self._core = Gatherer(self._policy)
 
     def observe(self, event: Event) -> None:
         """

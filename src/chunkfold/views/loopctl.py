@@ -16,6 +16,7 @@ from chunkfold import presets
 from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import chosen_finish
 from chunkfold.basis import _json
+from chunkfold.basis._wording import described, given_or
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
     Event,
@@ -218,6 +219,8 @@ def write(event: Event) -> dict[str, Any] | None:
     if isinstance(event, MessageStop):
         # Only the server's own mark: loopctl takes an end without one for a cut.
         return {"type": "message_stop"} if event.ended == "clean" else None
+    if not isinstance(event, Event):
+        raise TypeError(f"write() takes an event, not {described(event)}")
     return {"type": "ping"} if isinstance(event, Ping) else None
 
 
@@ -253,9 +256,9 @@ _POLICY = msgspec.structs.replace(presets.loopctl, finish="last")
 class LoopctlAccumulator:
     """loopctl's accumulator: `process` events, ours or serialised ones of its own, and `build` the message."""
 
-    def __init__(self, policy: Policy = _POLICY) -> None:
-        self._policy = policy
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = _POLICY) -> None:
+        self._policy = given_or(_POLICY, policy, "policy", "a chunkfold.Policy")
+        self._core = Gatherer(self._policy)
         self._reader = Reader()
 
     def process(self, event: Event | Mapping[str, Any] | str | bytes) -> Part | None:

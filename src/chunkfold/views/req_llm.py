@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
+from chunkfold.basis._wording import given_or, observer
 from chunkfold.events import MessageReset, PartStart, PartStop
 from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
 
@@ -50,8 +51,9 @@ class ChunkAccumulator:
 
     """
 
-    def __init__(self, policy: Policy = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
+        observer("clock", clock)
+        self._core = Gatherer(given_or(presets.req_llm, policy, "policy", "a chunkfold.Policy"))
         self._clock = clock
         # When builtin tools of the first choice were seen to start and to end, by the indices of their parts.
         self._times: dict[int, list[float | None]] = {}
