@@ -9,16 +9,12 @@ brings came at that time.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from chunkfold._value import Value, listed
-from chunkfold.events import DataDelta, MessageReset, PartStart, is_output
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chunkfold.events import Event
-    from chunkfold.response import Usage
+from chunkfold.events import DataDelta, Event, MessageReset, PartStart, is_output
+from chunkfold.response import Usage
 
 __all__ = ["PartTiming", "Timer", "Timing"]
 

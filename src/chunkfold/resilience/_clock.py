@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chunkfold.basis._wording import described
@@ -17,7 +18,6 @@ from chunkfold.doors._unwinding import trio_in_use
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable
 
 __all__ = ["Clock", "Overdue", "Steps", "clock_or_real"]
 

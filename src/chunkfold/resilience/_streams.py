@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
 
 from chunkfold.basis._at_exit import remember
 from chunkfold.basis._wording import check_number, check_text, checked
@@ -14,26 +16,19 @@ from chunkfold.doors._sources import Opened, _WrongUse, open_async_source, open_
 from chunkfold.doors._streams import AnswerText, AsyncText
 from chunkfold.doors._unwinding import unwind
 from chunkfold.errors import TimeoutUnsupported
+from chunkfold.events import Event
+from chunkfold.limits import Limits
+from chunkfold.parts import ToolCall
+from chunkfold.policy import Policy
 from chunkfold.resilience._clock import Clock, Overdue, clock_or_real
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._headers import headers_of
-from chunkfold.resilience._limiters import check_limiter
+from chunkfold.resilience._limiters import Limiter, check_limiter
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
-from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
+from chunkfold.resilience._sequence import ResumePoint
+from chunkfold.resilience._settings import Attempt, RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from types import TracebackType
-
-    from chunkfold.events import Event
-    from chunkfold.limits import Limits
-    from chunkfold.parts import ToolCall
-    from chunkfold.policy import Policy
-    from chunkfold.resilience._limiters import Limiter
-    from chunkfold.resilience._sequence import ResumePoint
-    from chunkfold.resilience._settings import Attempt
-    from chunkfold.response import Response, Usage
+from chunkfold.response import Response, Usage
 
 __all__ = ["AsyncResilientStream", "ResilientStream", "astream", "stream"]
 

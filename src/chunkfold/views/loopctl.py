@@ -8,7 +8,7 @@ lane; ours are dense. `read` translates the one into the other, and old events w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -31,13 +31,9 @@ from chunkfold.events import (
     ToolArgumentsDelta,
     UsageUpdate,
 )
-from chunkfold.parts import TextPart, ToolCall
-from chunkfold.response import Message, Usage
-
-if TYPE_CHECKING:
-    from chunkfold.parts import Kind, Part
-    from chunkfold.policy import Policy
-    from chunkfold.response import FinishReason
+from chunkfold.parts import Kind, Part, TextPart, ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import FinishReason, Message, Usage
 
 __all__ = [
     "LoopctlAccumulator",

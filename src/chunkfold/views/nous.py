@@ -19,12 +19,12 @@ from chunkfold.basis._wording import given_or
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._writer import Writer
 from chunkfold.limits import DEFAULT_LIMITS, Limits
+from chunkfold.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chunkfold.parts import ToolCall
-    from chunkfold.policy import Policy
 
 __all__ = ["ToolCallAccumulator"]
 

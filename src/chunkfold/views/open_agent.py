@@ -8,6 +8,7 @@ servers that give a reason on every frame would else have them cut.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -17,17 +18,14 @@ from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import chosen_finish
 from chunkfold.basis._wording import check_switch, given_or
 from chunkfold.errors import PolicyError
-from chunkfold.events import ErrorEvent, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
+from chunkfold.events import ErrorEvent, Event, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
 from chunkfold.parts import ReasoningPart, TextPart, ToolCall
-from chunkfold.response import StreamError
+from chunkfold.policy import Policy
+from chunkfold.response import Response, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from chunkfold.events import Event
-    from chunkfold.policy import Policy
-    from chunkfold.response import Response
+    from collections.abc import Iterator
 
 __all__ = ["Failure", "Finish", "Item", "OpenAgentStream", "Reasoning", "coalesce_text_blocks"]
 

@@ -7,23 +7,18 @@ It takes our events instead of ReqLLM's chunks. What a start says beside its fie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 from msgspec.structs import replace
 
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
 from chunkfold.basis._wording import given_or, observer
-from chunkfold.events import MessageReset, PartStart, PartStop
-from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chunkfold.events import Event
-    from chunkfold.parts import Part
-    from chunkfold.policy import Policy
-    from chunkfold.response import Message, Response
+from chunkfold.events import Event, MessageReset, PartStart, PartStop
+from chunkfold.parts import AudioPart, FilePart, ImagePart, Part, ReasoningPart, TextPart, ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import Message, Response
 
 __all__ = ["BuiltinTool", "ChunkAccumulator"]
 
