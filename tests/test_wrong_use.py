@@ -19,6 +19,7 @@ import pytest
 import chunkfold
 from chunkfold import Decoder, Folder, Limits, Policy, StreamAccumulator, TextPart, events, lines, resilience
 from chunkfold.basis._wording import described, observer
+from chunkfold.partial_json import PartialJSON
 from chunkfold.resilience import (
     Clock,
     Fallback,
@@ -28,6 +29,7 @@ from chunkfold.resilience import (
     SharedRateLimiter,
     TokenBucket,
 )
+from chunkfold.timing import Timer
 from chunkfold.views import behest, loopctl, nous, open_agent, req_llm
 from tests.streams import sse
 
@@ -465,6 +467,31 @@ def test_the_policy_of_a_view_is_a_policy(name):
 def test_the_views_refuse_by_its_name_what_is_of_another_kind(use, said):
     with refused(TypeError, said):
         use()
+
+
+# Values and readers
+
+
+@pytest.mark.parametrize("given", [b"{", 5, None, bytearray(b"{")])
+def test_a_reader_of_json_takes_text_in_any_state(given):
+    for before in ("", '{"a": "b'):
+        reader = PartialJSON()
+        reader.feed(before)
+        with refused(TypeError, f"feed() takes text, not {described(given)}"):
+            reader.feed(given)
+        assert not reader.feed("")
+
+
+@pytest.mark.parametrize("read", [chunkfold.Response.from_json, events.event_from_json, TextPart.from_json])
+def test_json_of_a_value_is_text(read):
+    for given in (5, None, {}, io.BytesIO(b"{}")):
+        with refused(TypeError, f"JSON is text or bytes, not {described(given)}"):
+            read(given)
+
+
+def test_a_timer_goes_by_a_clock():
+    with refused(TypeError, "clock must be a function, not a float"):
+        Timer(0.5)
 
 
 # What an error says
