@@ -19,6 +19,7 @@ import time
 import unicodedata
 from functools import partial
 
+import msgspec
 import pytest
 
 import chunkfold
@@ -328,6 +329,14 @@ def test_json_is_json_whatever_came(run, saved, kind):
     record = json.loads(run("--json", saved(BODIES[kind][0]))[1])
     assert record["truncated"] is (BODIES[kind][1] in (4, 6, 7) and kind != "only an end mark")
     assert (record["error"] is not None) == (BODIES[kind][1] in (5, 6, 7) and kind != "error as reason")
+
+
+@pytest.mark.parametrize(("name", "shown"), [(b"a\xffb\xc3", "a\ufffdb\ufffd"), ("東京😀".encode(), "東京😀")])
+def test_json_is_json_whatever_the_file_is_called(run, tmp_path, name, shown):
+    path = os.fsencode(tmp_path) + b"/" + name
+    pathlib.Path(os.fsdecode(path)).write_bytes(GOOD)
+    record = msgspec.json.decode(run("--json", os.fsdecode(path))[1])
+    assert record["source"] == f"{tmp_path}/{shown}"
 
 
 # --events

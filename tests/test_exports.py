@@ -8,7 +8,9 @@ import pkgutil
 import re
 import subprocess
 import sys
+import typing
 
+import msgspec
 import pytest
 
 import chunkfold
@@ -205,6 +207,35 @@ def test_every_public_function_states_its_types(name):
         if parameter.name not in ("self", "cls"):
             assert parameter.annotation is not inspect.Parameter.empty
             assert parameter.kind is not inspect.Parameter.VAR_KEYWORD, "options are written out"
+
+
+# What callers hardly write: the command, the registers. And what is loaded only where somebody asks for it, so that its
+# types are names.
+REGISTERS = re.compile(r"chunkfold\.(cli|dialects|framing|likeness|native)\.")
+LOADED_LATE = re.compile(r"\.(as_prefill|timing)$")
+
+
+def constructors():
+    """Those of the classes that a caller makes."""
+    for name, item in OBJECTS.items():
+        is_made = inspect.isclass(item) and not issubclass(item, (Exception, tuple, msgspec.Struct))
+        if is_made and inspect.isfunction(item.__init__) and not re.search(r"(Stream|Fold)$", name):
+            yield f"{name}.__init__", item.__init__
+
+
+def test_types_are_there_for_those_who_ask_at_run_time():
+    """`typing.get_type_hints(chunkfold.fold)`: what checks arguments, fills them in or documents them asks so."""
+    asked = {**OBJECTS, **dict(constructors())}
+    assert len(asked) > len(OBJECTS)
+    without = []
+    for name, item in asked.items():
+        if REGISTERS.match(name) or LOADED_LATE.search(name):
+            continue
+        try:
+            typing.get_type_hints(item)
+        except NameError as error:
+            without.append(f"{name}: {error}")
+    assert without == []
 
 
 def test_the_doors_and_their_twins_take_the_same():

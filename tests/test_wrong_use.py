@@ -11,6 +11,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +19,18 @@ import pytest
 import chunkfold
 from chunkfold import Decoder, Folder, Limits, Policy, StreamAccumulator, TextPart, events, lines, resilience
 from chunkfold.basis._wording import described, observer
+from chunkfold.partial_json import PartialJSON
+from chunkfold.resilience import (
+    Clock,
+    Fallback,
+    RateLimiter,
+    RateLimitRetry,
+    Retry,
+    SharedRateLimiter,
+    TokenBucket,
+)
+from chunkfold.timing import Timer
+from chunkfold.views import behest, loopctl, nous, open_agent, req_llm
 from tests.streams import sse
 
 BODY = sse({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}}]})
@@ -250,6 +263,13 @@ def test_a_switch_is_true_or_false(door, name, given):
         door(**{name: given})
 
 
+@pytest.mark.parametrize("door", DOORS[1:], ids=["stream", "astream", "Folder"])
+@pytest.mark.parametrize("name", ["live_arguments", "live_text"])
+def test_what_is_told_live_is_switched_on_or_off(door, name):
+    with refused(TypeError, f"{name} must be True, False or None, not a str"):
+        door(**{name: "false"})
+
+
 @doors
 @pytest.mark.parametrize("given", [{}, 5, Limits, Policy()])
 def test_limits_are_limits(door, given):
@@ -339,6 +359,139 @@ def test_the_resilient_doors_take_what_opens_a_source(open_stream):
             open_stream(lambda: BODY, **{name: 5})
     with refused(TypeError, "resume must be a function that opens a fresh source, not an int"):
         open_stream(lambda: BODY, resume=5)
+
+
+CONNECTING = {
+    "limiter": [3, "key", RateLimiter, TokenBucket(5)],
+    "limiter_key": [None, 5],
+    "limiter_tokens": [None, "5", True],
+    "clock": [5, time.monotonic, Clock],
+    "fallback": [5, "backup", b"{}", [5]],
+    "policy": ["strict"],
+    "limits": [{}],
+    "split_think_tags": ["no"],
+    "live_arguments": ["no"],
+    "live_text": [1],
+    "on_attempt": [5],
+}
+
+
+@pytest.mark.parametrize("open_stream", [resilience.stream, resilience.astream])
+@pytest.mark.parametrize("name", CONNECTING)
+def test_the_resilient_doors_refuse_by_its_name_what_is_of_another_kind(open_stream, name):
+    """Before anything was asked for."""
+    for given in CONNECTING[name]:
+        with refused(TypeError, name):
+            open_stream(lambda: pytest.fail("it was asked for"), **{name: given})
+
+
+class Shared:
+    def try_acquire(self, name, weight, *, timeout):
+        return True
+
+
+BUCKET, LIMITER, SHARED = TokenBucket(5), RateLimiter(5, 5), SharedRateLimiter(Shared())
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda: Retry(after_output="false"), "after_output must be True"),
+        (lambda: Retry(invalid_calls=1), "invalid_calls must be True"),
+        (lambda: RateLimitRetry(obey="no"), "obey must be True"),
+        (lambda: Fallback(connect=generator, name=5), "name must be text or None, not an int"),
+        (lambda: Fallback(connect=generator, dialect=None), "dialect must be text, not None"),
+        (lambda: Fallback(connect=generator, limiter_key=5), "limiter_key must be text or None"),
+        (lambda: TokenBucket(5, clock=5), "clock must be a resilience.Clock or None, not an int"),
+        (lambda: RateLimiter(5, clock=5), "clock must be a resilience.Clock or None, not an int"),
+        (lambda: RateLimiter(5, or_go_ahead="no"), "or_go_ahead must be True"),
+        (lambda: SharedRateLimiter(5), "requests must be a pyrate_limiter.Limiter or None, not an int"),
+        (lambda: SharedRateLimiter(tokens=Shared), "tokens must be a pyrate_limiter.Limiter or None, not the class"),
+        (lambda: SharedRateLimiter(max_wait=None), "max_wait must be a number, not None"),
+        (lambda: BUCKET.acquire(1, max_wait="5"), "max_wait must be a number or None"),
+        (lambda: BUCKET.give_back("1"), "amount must be a number"),
+        (lambda: BUCKET.pause("1"), "seconds must be a number"),
+        (lambda: LIMITER.acquire(500), "key must be text, not an int"),
+        (lambda: LIMITER.acquire([]), "key must be text, not a list"),
+        (lambda: LIMITER.acquire(tokens="5"), "tokens must be a number"),
+        (lambda: LIMITER.acquire(max_wait="5"), "max_wait must be a number or None"),
+        (lambda: LIMITER.pause("", "5"), "seconds must be a number"),
+        (lambda: LIMITER.acquire("k", 1).settle("5"), "tokens must be a number"),
+        (lambda: SHARED.acquire(500), "key must be text, not an int"),
+        (lambda: SHARED.acquire(tokens="5"), "tokens must be a number"),
+        (lambda: SHARED.acquire(max_wait="5"), "max_wait must be a number or None"),
+        (lambda: resilience.rate_limit_of(429), "error must be a chunkfold.StreamError, an exception or None"),
+        (lambda: resilience.rate_limit_of(None, now="5"), "now must be a number or None"),
+    ],
+)  # fmt: skip
+def test_what_is_around_a_resilient_stream_refuses_by_its_name_what_is_of_another_kind(use, said):
+    with refused(TypeError, said):
+        use()
+
+
+@pytest.mark.parametrize("amount", [float("nan"), float("inf"), float("-inf")])
+def test_no_amount_that_is_no_amount_goes_back_into_a_bucket(amount):
+    with refused(ValueError, "amount must be finite"):
+        BUCKET.give_back(amount)
+
+
+# Views
+
+VIEWS = {
+    "behest": behest.BehestAccumulator,
+    "loopctl": loopctl.LoopctlAccumulator,
+    "nous": nous.ToolCallAccumulator,
+    "open_agent": open_agent.OpenAgentStream,
+    "req_llm": req_llm.ChunkAccumulator,
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_policy_of_a_view_is_a_policy(name):
+    for given in ("strict", {}, 5, Policy):
+        with refused(TypeError, f"policy must be a chunkfold.Policy or None, not {described(given)}"):
+            VIEWS[name](policy=given)
+    VIEWS[name](policy=None)
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda: nous.ToolCallAccumulator(limits=5), "limits must be chunkfold.Limits or None, not an int"),
+        (lambda: req_llm.ChunkAccumulator(clock=5), "clock must be a function or None, not an int"),
+        (lambda: open_agent.OpenAgentStream(capture_reasoning="no"), "capture_reasoning must be True"),
+        (lambda: open_agent.OpenAgentStream(per_fragment="no"), "per_fragment must be True"),
+        (lambda: loopctl.write({"type": "ping"}), "write() takes an event, not a dict"),
+    ],
+)
+def test_the_views_refuse_by_its_name_what_is_of_another_kind(use, said):
+    with refused(TypeError, said):
+        use()
+
+
+# Values and readers
+
+
+@pytest.mark.parametrize("given", [b"{", 5, None, bytearray(b"{")])
+def test_a_reader_of_json_takes_text_in_any_state(given):
+    for before in ("", '{"a": "b'):
+        reader = PartialJSON()
+        reader.feed(before)
+        with refused(TypeError, f"feed() takes text, not {described(given)}"):
+            reader.feed(given)
+        assert not reader.feed("")
+
+
+@pytest.mark.parametrize("read", [chunkfold.Response.from_json, events.event_from_json, TextPart.from_json])
+def test_json_of_a_value_is_text(read):
+    for given in (5, None, {}, io.BytesIO(b"{}")):
+        with refused(TypeError, f"JSON is text or bytes, not {described(given)}"):
+            read(given)
+
+
+def test_a_timer_goes_by_a_clock():
+    with refused(TypeError, "clock must be a function, not a float"):
+        Timer(0.5)
 
 
 # What an error says

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 import msgspec
 
 from chunkfold.basis import _json
+from chunkfold.basis._wording import described
 
 __all__ = ["Value", "copied", "hints_of", "listed", "read_json", "word"]
 
@@ -141,7 +142,10 @@ def read_json(text: str | bytes) -> Any:
 
     Raises:
         ValueError: If it is not one JSON value and nothing else. What is forgiven a server is damage here.
+        TypeError: If it is no text at all.
     """
+    if not isinstance(text, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"JSON is text or bytes, not {described(text)}")
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     value, forgiven = _json.decode(data, depth=None)
     if forgiven in _DAMAGE:

@@ -7,6 +7,7 @@ What an event does stands in `assembly._effects`, what is kept of it in `_builde
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,18 @@ from chunkfold.assembly._builders import ResponseBuilder
 from chunkfold.assembly._effects import HANDLERS, take_delta
 from chunkfold.assembly._responses import as_it_stands, judged, judged_part
 from chunkfold.basis._wording import described
+from chunkfold.events import Event
+from chunkfold.limits import Limits
+from chunkfold.policy import Policy
+from chunkfold.response import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from chunkfold.assembly._builders import PartBuilder
     from chunkfold.errors import PolicyError
-    from chunkfold.events import Event
-    from chunkfold.limits import Limits
     from chunkfold.parts import Part
-    from chunkfold.policy import Policy
-    from chunkfold.response import FinishReason, Response, Usage
+    from chunkfold.response import FinishReason, Usage
 
 __all__ = ["StreamAccumulator"]
 

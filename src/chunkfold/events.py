@@ -219,7 +219,11 @@ class Finish(_Event, frozen=True):
 
 
 class MessageReset(_Event, frozen=True):
-    """The server takes back what came from part *from_part* on: drop it, as the response does."""
+    """
+    The server takes back what came from part *from_part* on: drop it, as the response does.
+
+    So are annotations that came behind the start of that part, but for those of parts before it; from 0 on all.
+    """
 
     type: ClassVar[Literal["message_reset"]] = "message_reset"
 

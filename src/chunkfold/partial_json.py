@@ -25,6 +25,7 @@ from msgspec import UNSET, Struct
 
 from chunkfold.basis._json_numbers import NUMBER_ENDS, NUMBER_SO_FAR, NUMBER_STATES, integer
 from chunkfold.basis._json_strings import Unescaper, WrongCharacter
+from chunkfold.basis._wording import described
 
 __all__ = ["UNSET", "FieldDone", "JSONFault", "PartialJSON", "Path", "StringPiece"]
 
@@ -251,7 +252,10 @@ class PartialJSON(Generic[Event]):
 
         Raises:
             ValueError: After `close()`.
+            TypeError: If *text* is none.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"feed() takes text, not {described(text)}")
         # Every character that JSON forbids in a string is unprintable; most that it allows are printable.
         if self._state == _TEXT and text.isprintable() and '"' not in text and "\\" not in text:
             self._offset += len(text)

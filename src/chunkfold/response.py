@@ -6,6 +6,7 @@ What a stream folds into: the message, and the facts about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -25,8 +26,6 @@ from chunkfold.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from chunkfold._prefill import Prefill
 
 __all__ = [

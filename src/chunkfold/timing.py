@@ -9,16 +9,13 @@ brings came at that time.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from chunkfold._value import Value, listed
-from chunkfold.events import DataDelta, MessageReset, PartStart, is_output
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chunkfold.events import Event
-    from chunkfold.response import Usage
+from chunkfold.basis._wording import described
+from chunkfold.events import DataDelta, Event, MessageReset, PartStart, is_output
+from chunkfold.response import Usage
 
 __all__ = ["PartTiming", "Timer", "Timing"]
 
@@ -138,9 +135,13 @@ class Timer:
     Args:
         clock: Gives seconds, rising, from any beginning.
 
+    Raises:
+        TypeError: If *clock* is no function.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        if not callable(clock):
+            raise TypeError(f"clock must be a function, not {described(clock)}")
         self._clock = clock
         self._begun = self._now = clock()
         self._first_byte: float | None = None

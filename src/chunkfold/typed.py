@@ -14,12 +14,12 @@ from msgspec import UNSET
 
 from chunkfold.basis._partials import Partial, shape_of
 from chunkfold.basis._validation import Invalid, check_type, validated
+from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._streams import AsyncStream, Stream
 from chunkfold.errors import OutputInvalid
 
 if TYPE_CHECKING:
     from chunkfold.doors._observers import Observers
-    from chunkfold.doors._source_folder import SourceFolder
     from chunkfold.doors._sources import Opened
     from chunkfold.timing import Timer
 

@@ -58,6 +58,25 @@ def test_a_message_that_is_told_again_has_the_signatures(frames, details):
     assert response.text == "It is."
 
 
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize(
+    ("last", "detail"),
+    [
+        ({"text": "it?", "signature": None, "id": None}, {"text": "Is it?", "signature": None, "id": None}),
+        ({"text": "", "signature": "S", "id": None}, {"text": "Is ", "signature": "S", "id": None}),
+    ],
+)
+def test_a_field_that_says_nothing_and_comes_late_is_in_the_detail(plain, last, detail):
+    """As `null`, where whole bodies have it, unless it gets a value."""
+    pieces = [{"text": "Is "}, last, {"text": "", "signature": None}]
+    deltas = [{"reasoning_details": [{**TEXT, **piece}]} for piece in pieces]
+    if plain:
+        deltas = [{"reasoning": piece["text"], **delta} for piece, delta in zip(pieces, deltas, strict=True)]
+    frames = [*map(chunk, deltas), ANSWER]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert response.to_native()["choices"][0]["message"]["reasoning_details"] == [{**TEXT, **detail}]
+
+
 def test_a_message_that_is_told_again_has_the_tools_that_were_run():
     tools = [{"index": 0, "type": "search", "arguments": "{}", "output": "found"}]
     frames = [ANSWER, whole(executed_tools=tools)]

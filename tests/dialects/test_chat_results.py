@@ -79,9 +79,31 @@ def test_a_body_has_all_messages_where_the_server_ran_tools():
     data = json.dumps(body).encode()
     response = assert_laws(data, [data[at : at + 9] for at in range(0, len(data), 9)])
     assert response.text == "It is."
-    assert [part.kind for part in response.parts] == ["tool_call", "server_tool_result", "text"]
+    assert [part.kind for part in response.parts] == ["server_tool_call", "server_tool_result", "text"]
     assert response.parts[1].content == "a.txt"
+    assert (response.finish_reason, response.tool_calls) == ("stop", ())
     assert response.to_native() == body
+    assert "tool_calls" not in response.message.to_request("openai-chat")
+
+
+def test_of_all_messages_the_calls_without_a_result_are_for_the_client():
+    """Connectors and functions may be asked in one: what has been run is not to be run again."""
+    uses = [{"id": id_, "type": "function", "function": {"name": "ls", "arguments": "{}"}} for id_ in ("a", "b")]
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": uses},
+        {"role": "tool", "tool_call_id": "a", "content": "a.txt"},
+        {"role": "tool", "tool_call_id": ["b"], "content": "odd"},
+    ]
+    choice = {"index": 0, "finish_reason": "tool_calls", "messages": messages}
+    data = json.dumps(
+        {"id": "c", "object": "chat.completion", "created": 7, "model": "m", "choices": [choice]}
+    ).encode()
+    response = assert_laws(data, [data[at : at + 9] for at in range(0, len(data), 9)])
+    assert [(call.id, call.server_side) for call in response.parts if isinstance(call, chunkfold.ToolCall)] == [
+        ("a", True),
+        ("b", False),
+    ]
+    assert [call.id for call in response.tool_calls] == ["b"]
 
 
 def test_messages_beside_an_answer_are_none_of_it():

@@ -117,3 +117,17 @@ def test_a_thought_may_begin_behind_text_that_has_the_flag_alone():
     response = folded(*said, *THOUGHT, chunk("</thought>Yes"), END)
     assert [part.kind for part in response.parts] == ["text", "reasoning", "text"]
     assert response.text == "It is so: Yes"
+
+
+@pytest.mark.parametrize(("model", "thought"), [("openai.gpt-oss-20b-1:0", "Is it? It is."), ("gpt-oss-20b", "")])
+def test_bedrock_has_tags_of_another_name_around_what_its_open_model_thinks(model, thought):
+    """Each piece between its own, as recorded. Elsewhere such tags are text: prompts ask for them."""
+    said = ["<reasoning>Is it?</reasoning>", "<reasoning> It is.</reas", "oning>", "Yes, <think>", "</think>."]
+    fields = {"created": 7, "id": "c", "model": model, "object": "chat.completion.chunk"}
+    frames = [sse({**fields, "choices": [{"delta": {"content": text}, "index": 0}]}) for text in said]
+    assert chunkfold.fold(b"".join(frames)).text == "".join(said)
+    response = assert_laws(b"".join(frames), frames, split_think_tags=True)
+    assert response.reasoning == thought
+    if thought:
+        assert [part.kind for part in response.parts] == ["reasoning", "text"]
+        assert response.text == "Yes, <think></think>."

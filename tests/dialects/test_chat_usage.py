@@ -18,6 +18,7 @@ COUNTS = {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22}
         {"cached_tokens": 8},
         {"cache_read_input_tokens": 8},
         {"num_cached_tokens": 8},
+        {"prompt_tokens": 12, "precached_prompt_tokens": 8},
         {"prompt_token_details": {"cached_tokens": 8, "audio_tokens": 1}},
         {"num_cached_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}},
         {"prompt_tokens_details": {"cached_tokens": 0}, "cache_read_input_tokens": 8},
@@ -89,6 +90,9 @@ def test_output_has_the_reasoning_in_it_where_the_server_has_it_beside(raw, outp
             1209,
         ),
         ({"completion_tokens": 7, "prompt_tokens": 9, "cache_creation_input_tokens": 200, "total_tokens": 216}, 209),
+        # GigaChat, as its manual shows it: the total is what is paid for
+        ({"prompt_tokens": 1, "completion_tokens": 4, "precached_prompt_tokens": 37, "total_tokens": 5}, 38),
+        ({**COUNTS, "precached_prompt_tokens": 0}, 20),
         # Groq, Qwen
         ({**COUNTS, "prompt_tokens_details": {"cached_tokens": 8}}, 20),
         ({**COUNTS, "prompt_tokens_details": {"cached_tokens": 8, "cache_creation_input_tokens": 4}}, 20),

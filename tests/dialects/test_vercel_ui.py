@@ -545,3 +545,41 @@ def test_the_message_of_a_stream_with_a_note_of_a_gateway_is_still_known_for_one
     again = fold(json.dumps(response.to_native()).encode())
     assert (again.dialect, again.text, len(again.parts)) == ("vercel-ui", "Hi", 2)
     assert fold(b'{"role":"user","parts":[{"text":"Hi"}]}').dialect != "vercel-ui"
+
+
+def source(name):
+    return {"type": "source-url", "sourceId": name, "url": f"https://{name}.example"}
+
+
+def text(id_, said):
+    return ({"type": "text-start", "id": id_}, {"type": "text-delta", "id": id_, "delta": said}, {"type": "text-end", "id": id_})  # fmt: skip
+
+
+def shown(response):
+    return [part.get("sourceId") or part.get("text") or "-" for part in response.to_native()["parts"]]
+
+
+STEP, RESET = {"type": "start-step"}, {"type": "reset-step"}
+
+
+def test_sources_go_with_the_step_that_is_taken_back():
+    response = folded(
+        STEP, source("a"), *text("1", "One."), source("b"),
+        STEP, *text("2", "Two"), source("c"), source("a"), source("d"), RESET,
+        *text("2", "Three."), source("e"), source("c"), {"type": "finish"},
+    )  # fmt: skip
+    assert [item["sourceId"] for item in response.annotations] == ["a", "b", "e", "c"]
+    assert shown(response) == ["-", "a", "One.", "b", "-", "Three.", "e", "c"]
+
+
+def test_sources_of_the_first_step_that_is_taken_back_all_go():
+    response = folded(STEP, source("a"), *text("1", "One."), source("b"), RESET, source("b"), *text("1", "Two."))
+    assert [item["sourceId"] for item in response.annotations] == ["b"]
+    assert shown(response) == ["-", "b", "Two."]
+
+
+def test_a_source_before_the_first_part_of_a_later_step_stays():
+    """It may be of the step before, which had its last part already: that one is not to lose it."""
+    response = folded(STEP, *text("1", "One."), source("a"), STEP, source("b"), *text("2", "Two"), RESET, *text("2", "3."))  # fmt: skip
+    assert [item["sourceId"] for item in response.annotations] == ["a", "b"]
+    assert shown(response) == ["-", "One.", "a", "-", "b", "3."]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from chunkfold import Decoder
 from tests.laws import assert_laws
 from tests.streams import sse
 
@@ -55,3 +58,27 @@ def test_warnings_of_a_generation_are_all_kept():
     ]
     response = assert_laws(b"".join(frames), frames)
     assert response.to_native()["system"] == {"warnings": [{"id": "a"}, {"id": "b"}]}
+
+
+def test_warnings_go_with_their_request_and_nothing_beside_them_voids_them():
+    first, second = {"id": "model_status"}, {"id": "limit"}
+    frames = [
+        chunk(choice("Hi"), system={"warnings": [first, second], "node": "a"}),
+        chunk(choice("", "stop"), system={"node": "b"}),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.to_native()["system"] == {"warnings": [first, second], "node": "b"}
+    message = {"index": 0, "message": {"role": "assistant", "content": "Ho"}, "finish_reason": "stop"}
+    bodies = [
+        {"id": id_, "model_id": "m", "choices": [message], "system": {"warnings": warnings}}
+        for id_, warnings in (("c", [first, second]), ("d", [second]))
+    ]
+    lines = [json.dumps(body).encode() + b"\n" for body in bodies]
+    response = assert_laws(b"".join(lines), lines)
+    assert (response.text, response.to_native()) == ("Ho", bodies[1])
+
+
+def test_ever_other_warnings_cost_no_more_than_they_are():
+    payloads = [{"id": "c", "model_id": "m", "choices": [], "system": {"warnings": [{"id": n}]}} for n in range(300)]
+    told = [event for event in Decoder("watsonx").feed(b"".join(map(sse, payloads))) if event.type == "extra"]
+    assert [event.value for event in told if event.path[0] == "system"] == [{"id": n} for n in range(300)]

@@ -7,6 +7,7 @@ is found out in `_effects`; what is handed out is made of this in `_responses`.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.assembly._extras import Fields
@@ -207,7 +208,11 @@ class PartBuilder:
 
     def annotate(self, items: tuple[dict[str, Any], ...]) -> None:
         """Add the annotations that are no exact repeats."""
-        _extend_unlike(self.annotations, self.seen, items)
+        for item in items:
+            key = _json.identity(item)
+            if key not in self.seen:
+                self.seen.add(key)
+                self.annotations.append(item)
 
     def carry(self, extra: dict[str, Any]) -> None:
         """Take the fields that came under `extra`."""
@@ -273,7 +278,8 @@ class ChoiceBuilder:
         self.oldest = 0
         self.logprobs: list[Any] = []
         self.annotations: list[dict[str, Any]] = []
-        self.seen: set[str] = set()
+        # By what each is known again, in that order, and how many parts had begun when it came.
+        self.seen: dict[str, int] = {}
         # Every reason with its native word, once, in order; but the first and the last are so here too.
         self.finishes: list[tuple[FinishReason, str | None]] = []
         self.shown = ShownChoice()
@@ -334,9 +340,14 @@ class ChoiceBuilder:
             del said[said.index(new, 1)]
         said.append(new)
 
-    def annotate(self, items: tuple[dict[str, Any], ...]) -> None:
-        """Add the annotations that are no exact repeats."""
-        _extend_unlike(self.annotations, self.seen, items)
+    def annotate(self, items: tuple[dict[str, Any], ...], index: int | None) -> None:
+        """Add the annotations that are no exact repeats: of the part at *index*, or of none."""
+        place = len(self.parts) if index is None else index + 1
+        for item in items:
+            key = _json.identity(item)
+            if key not in self.seen:
+                self.annotations.append(item)
+            self.seen[key] = min(place, self.seen.get(key, place))
 
     def forget_from(self, index: int) -> None:
         """Drop the parts from that index on, and why they stopped; all else too if none is left."""
@@ -355,6 +366,11 @@ class ChoiceBuilder:
             self.logprobs.clear()
             self.annotations.clear()
             self.seen.clear()
+        elif self.annotations:
+            # One of no part that came before the next part began may be of what stays.
+            stay = [place <= index for place in self.seen.values()]
+            self.annotations = list(compress(self.annotations, stay))
+            self.seen = dict(compress(self.seen.items(), stay))
 
     def all_parts(self) -> list[PartBuilder]:
         """Every part once, those that were put aside last."""
@@ -453,12 +469,3 @@ class ResponseBuilder:
         count = self._kinds[diagnostic.kind] = self._kinds.get(diagnostic.kind, 0) + 1
         if count <= _LISTED:
             self._listed.append(diagnostic)
-
-
-def _extend_unlike(items: list[dict[str, Any]], seen: set[str], new: tuple[dict[str, Any], ...]) -> None:
-    """Add the items that are no exact repeats."""
-    for item in new:
-        key = _json.identity(item)
-        if key not in seen:
-            seen.add(key)
-            items.append(item)

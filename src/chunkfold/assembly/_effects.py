@@ -235,7 +235,7 @@ def _annotations(builder: ResponseBuilder, event: Annotations) -> None:
         part = _at(builder, event)
         part.annotate(event.items)
         part.touch()
-    choice.annotate(event.items)
+    choice.annotate(event.items, event.index)
 
 
 def _logprobs(builder: ResponseBuilder, event: Logprobs) -> None:

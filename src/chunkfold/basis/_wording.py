@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-__all__ = ["check_number", "check_switch", "checked", "described", "given_or", "observer"]
+__all__ = ["check_number", "check_switch", "check_text", "checked", "described", "given_or", "observer"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -70,6 +70,17 @@ def check_switch(name: str, given: Any) -> None:
     """
     if given is not None and not isinstance(given, bool):
         raise TypeError(f"{name} must be True, False or None, not {described(given)}")
+
+
+def check_text(name: str, given: Any, *, or_none: bool = False) -> None:
+    """
+    See that *given* is text.
+
+    Raises:
+        TypeError: If it is not.
+    """
+    if not isinstance(given, str) and not (or_none and given is None):
+        raise TypeError(f"{name} must be text{' or None' if or_none else ''}, not {described(given)}")
 
 
 def observer(name: str, given: Any) -> None:

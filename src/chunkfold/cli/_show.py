@@ -101,7 +101,9 @@ class Record(Show):
     """The response as one JSON object on one line."""
 
     def end(self, response: Response, timing: Timing | None = None) -> None:
-        record = record_of(response, self.name, exact_arguments)
+        # Bytes of a name that are no UTF-8 are halves of characters to Python, which strict readers of JSON refuse.
+        name = self.name.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        record = record_of(response, name, exact_arguments)
         if timing is not None:
             record["stats"] = timing.to_dict()
         out_json(_json.encode(record))

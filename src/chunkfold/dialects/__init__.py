@@ -8,6 +8,7 @@ in `tests/data/` and its pages in `docs/`; no other code changes, since the fold
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,8 +18,6 @@ from chunkfold.dialects._words import is_blank, is_sign_of_life
 from chunkfold.errors import UnknownDialect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.likeness.deltas import Heard

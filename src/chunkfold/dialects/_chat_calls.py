@@ -16,11 +16,13 @@ from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, says_nothing, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects.openai_chat import OpenAIChat
     from chunkfold.framing import Frame
 
-__all__ = ["LISTED", "content_list", "function_call", "restated", "result", "tell_results", "tool_calls"]
+__all__ = ["LISTED", "answered", "content_list", "function_call", "restated", "result", "tell_results", "tool_calls"]
 
 # What a delta in the role of a tool has that is the result.
 RESULT = frozenset({"role", "content", "tool_call_id", "name"})
@@ -106,7 +108,7 @@ def _tool_call(
         # Some servers send the arguments as an object.
         arguments="" if is_start else text_within(arguments, frame),
         tool_type=kind if isinstance(kind, str) else "function",
-        server_side=_is_served(holder, kind),
+        server_side=_is_served(holder, kind) or id_ in chat.answered,
         extra={**rest, "$field": holder} if is_own else rest,
     )
 
@@ -199,6 +201,12 @@ def content_list(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any]
             )
         elif not says_nothing(item) and item.get("text") != delta.get("content"):
             w.unknown("content_list", item)
+
+
+def answered(messages: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """The ids of the calls that have a result among *messages*: the server has run them."""
+    ids = [each.get("tool_call_id") for each in messages if each.get("role") == "tool"]
+    return frozenset(id_ for id_ in ids if isinstance(id_, str) and id_)
 
 
 def result(chat: OpenAIChat, index: int, delta: dict[str, Any]) -> None:

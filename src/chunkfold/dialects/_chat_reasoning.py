@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._slots import hashable
+from chunkfold.dialects._slots import hashable, is_news
 from chunkfold.dialects._words import is_blank, says_nothing, word
 
 if TYPE_CHECKING:
@@ -182,9 +182,11 @@ def _detail(chat: OpenAIChat, index: int, detail: dict[str, Any], place: int, na
             w.stop(before)
     else:
         told = slot.extra or {}
+        if "signature" in detail and is_blank(detail["signature"]):
+            rest["signature"] = detail["signature"]
         if text and told.get("$field") == "reasoning_details":
             rest["$field"] = names  # it was opened without a text, which stands beside it from here on
-        new = {name: value for name, value in rest.items() if value and value != told.get(name)}
+        new = {name: value for name, value in rest.items() if is_news(value, told, name)}
         slot.extra = {**told, **new}
         if detail.get("data"):
             new["encrypted"] = detail["data"]

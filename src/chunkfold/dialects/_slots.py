@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chunkfold.limits import Limits
     from chunkfold.parts import Kind
 
-__all__ = ["CALLS", "Choice", "Slot", "Table", "hashable"]
+__all__ = ["CALLS", "Choice", "Slot", "Table", "hashable", "is_news"]
 
 CALLS: Final = ("tool_call", "server_tool_call")
 # Reasons that stop a model amid what it writes.
@@ -70,12 +70,20 @@ class Slot:
         self.target: Slot | None = None
 
     def news(self, extra: Mapping[str, Any]) -> dict[str, Any]:
-        """What a further piece says beside its text that none before has said; how it is written is none of that."""
+        """
+        What a further piece says beside its text that none before has said; how it is written is none of that. A field
+        that says nothing is there too, unless it has said something.
+        """
         known = self.beside
         told = {key: _joined(known.get(key), extra[key]) for key in extra if key != "type" and key[:1] != "$"}
-        found = {key: value for key, value in told.items() if not is_blank(value) and value != known.get(key)}
+        found = {key: value for key, value in told.items() if is_news(value, known, key)}
         known.update(found)
         return found
+
+
+def is_news(value: Any, known: Mapping[str, Any], key: str) -> bool:
+    """True if *value* says what is not *known* under the *key*; for what says nothing, if nothing is there."""
+    return key not in known or (not is_blank(value) and value != known[key])
 
 
 class Choice:

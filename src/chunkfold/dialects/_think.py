@@ -2,12 +2,12 @@
 `<think>` tags in answer text, split on request.
 
 Servers without a reasoning parser leave the model's thinking in the answer between tags, cut anywhere. A tail that may
-become a tag is held back until the next text decides.
+become a tag is held back until the next text decides. Bedrock has put tags of another name around what gpt-oss thinks.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._halves import clean
 from chunkfold.events import PartStart, ReasoningDelta, TextDelta
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ThinkSplitter", "begin", "close", "leave", "open_part", "restate", "write"]
 
-_OPEN, _CLOSE = "<think>", "</think>"
+# What the names of models begin with whose tags are called otherwise.
+_OTHER_TAGS = {"openai.gpt-oss": "reasoning"}
 
 
 class ThinkSplitter:
     """Splits one text into `("text", ...)` and `("reasoning", ...)` pieces."""
 
-    def __init__(self) -> None:
+    def __init__(self, tag: str = "think") -> None:
+        self._open, self._close = f"<{tag}>", f"</{tag}>"
         self._held = ""
         self._thinking = False
         # The text before any tag, kept because some servers leave out the opening tag: then it was all thinking.
@@ -48,13 +50,13 @@ class ThinkSplitter:
                 break
             at, word = tag
             self._give(pieces, text[done:at])
-            if word == _CLOSE and not self._thinking and self._untagged is not None:
+            if word == self._close and not self._thinking and self._untagged is not None:
                 pieces.append(("thought", "".join(self._untagged)))
             self._untagged = None
-            self._thinking = word == _OPEN
+            self._thinking = word == self._open
             done = at + len(word)
         text = text[done:]
-        keep = _tail_that_may_become_a_tag(text)
+        keep = self._tail_that_may_become_a_tag(text)
         self._held = text[len(text) - keep :]
         self._give(pieces, text[: len(text) - keep])
         return pieces
@@ -75,13 +77,20 @@ class ThinkSplitter:
 
     def _next_tag(self, text: str, done: int) -> tuple[int, str] | None:
         """The next tag from *done* on that means something there: inside thinking only the closing one."""
-        close = text.find(_CLOSE, done)
+        close = text.find(self._close, done)
         if self._thinking:
-            return (close, _CLOSE) if close >= 0 else None
-        start = text.find(_OPEN, done)
+            return (close, self._close) if close >= 0 else None
+        start = text.find(self._open, done)
         if close >= 0 and self._untagged is not None and (start < 0 or close < start):
-            return close, _CLOSE
-        return (start, _OPEN) if start >= 0 else None
+            return close, self._close
+        return (start, self._open) if start >= 0 else None
+
+    def _tail_that_may_become_a_tag(self, text: str) -> int:
+        at = text.rfind("<", max(0, len(text) - len(self._close)))
+        if at < 0:
+            return 0
+        tail = text[at:]
+        return len(tail) if self._open.startswith(tail) or self._close.startswith(tail) else 0
 
     def _give(self, pieces: list[tuple[str, str]], text: str) -> None:
         if not text:
@@ -91,26 +100,24 @@ class ThinkSplitter:
         pieces.append(("reasoning" if self._thinking else "text", text))
 
 
-def _tail_that_may_become_a_tag(text: str) -> int:
-    at = text.rfind("<", max(0, len(text) - len(_CLOSE)))
-    if at < 0:
-        return 0
-    tail = text[at:]
-    return len(tail) if _OPEN.startswith(tail) or _CLOSE.startswith(tail) else 0
-
-
 # Parts whose text is split: a slot without a place in front of those that the pieces go to
 
 
 def begin(w: Writer, state: Choice, slot: Slot) -> None:
     """The text of *slot* is to be split. Unnumbered text is one text, whatever comes between its parts."""
-    slot.splitter = ThinkSplitter()
+    slot.splitter = ThinkSplitter(_tag_of(w.fact("model")))
     if not slot.has_key:
         if state.front is not None:
             w.stop(state.front)
             slot.splitter = state.front.splitter
         state.front = slot
     state.split.append(slot)
+
+
+def _tag_of(model: Any) -> str:
+    """How the tags of a model are called."""
+    name = model if isinstance(model, str) else ""
+    return next((tag for beginning, tag in _OTHER_TAGS.items() if name.startswith(beginning)), "think")
 
 
 def write(w: Writer, slot: Slot, splitter: ThinkSplitter, pieces: list[tuple[str, str]]) -> None:

@@ -146,7 +146,8 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     `prompt_tokens` has cached tokens in it, `completion_tokens` reasoning. Two leave reasoning out of
     `completion_tokens`, and it is added: xAI, whose total shows it, and Perplexity's deep research, which is known by
     its citations. (More reasoning than output alone shows nothing: OpenRouter counts it in tokens of another kind.)
-    Portkey leaves cached tokens out of `prompt_tokens`, as Anthropic does, which the total shows too.
+    Portkey leaves cached tokens out of `prompt_tokens`, as Anthropic does, which the total shows too. So does GigaChat,
+    whose total has only what is paid for.
     """
     prompt = count(raw, "prompt_tokens", "input_tokens")
     output = count(raw, "completion_tokens", "output_tokens")
@@ -170,6 +171,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
         "input_tokens_details.cache_read_input_tokens",
         "num_cached_tokens",
         "prompt_token_details.cached_tokens",
+        "precached_prompt_tokens",
     )
     written = count(
         raw,
@@ -184,7 +186,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
         "input_tokens_details.cached_creation_tokens",
     )
     beside = total(None, cached, written)
-    if prompt is not None and beside and _adds_up(given, prompt, output, beside):
+    if prompt is not None and beside and ("precached_prompt_tokens" in raw or _adds_up(given, prompt, output, beside)):
         prompt += beside
     return Usage(
         input_tokens=prompt,

@@ -120,6 +120,8 @@ class OpenAIChat(Dialect):
         self.abreast: dict[int, list[Slot]] = {}
         # Pieces of what tools gave back that are not told yet.
         self.results: dict[Slot, list[str]] = {}
+        # The ids of calls that are told together with what they gave back.
+        self.answered: frozenset[str] = frozenset()
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -300,9 +302,12 @@ class OpenAIChat(Dialect):
         elif isinstance(choice.get("messages"), list) and delta is None and self._is_untold(index):
             # Mistral's, where its connectors were asked: all that the answer took, with what they gave back.
             w.extra(("choices", index, "$absent"), ["message"])
-            for _, each in w.objects("messages", choice["messages"]):
+            messages = w.objects("messages", choice["messages"])
+            self.answered = _chat_calls.answered(each for _, each in messages)
+            for _, each in messages:
                 if each.get("role") in _ANSWERING:
                     self._message(index, each, frame)
+            self.answered = frozenset()
         else:
             w.unknown("delta", delta)
             w.unknown("message", message)

@@ -85,9 +85,10 @@ class VercelUI(Dialect):
         self._inputs: dict[Any, list[str]] = {}
         # The approvals that were asked for, and whose they are.
         self._approvals: dict[Any, Any] = {}
-        # How many steps have begun, and the sources, each with its place among the annotations.
+        # How many steps have begun, and the sources, each with its place among the annotations and how many parts there
+        # were when it came.
         self._steps = 0
-        self._sources: dict[str, int] = {}
+        self._sources: dict[str, tuple[int, int]] = {}
         # What Mastra's first chunk says beside its payload: who speaks, in which run.
         self._envelope: dict[str, Any] = {}
         # What began at which place, where chunks say only that.
@@ -169,8 +170,13 @@ class VercelUI(Dialect):
         w = self.w
         w.reset(self._step, "step")
         self._inputs = {id_: text for id_, text in self._inputs.items() if w.slot(0, ("call", id_)) is not None}
+        # As the response does: sources from before the first part of a later step stay, they may be of what stays.
+        since, sources = self._step or -1, self._sources
+        if sources and next(reversed(sources.values()))[1] > since:
+            w.extra(("sources", "-"), [since])
+        while sources and next(reversed(sources.values()))[1] > since:
+            sources.popitem()
         if self._step == 0:
-            self._sources.clear()
             # The reset took the facts of the message with it; they are not the step's.
             w.message(id=self._message_id)
 
@@ -395,8 +401,9 @@ class VercelUI(Dialect):
         w.stop(slot)
 
     def _source(self, payload: dict[str, Any], frame: Frame) -> None:
-        number = self._sources.setdefault(_json.identity(payload), len(self._sources))
-        self.w.extra(("sources", "-"), [self.w.count(0), self._steps, number])
+        at = self.w.count(0)
+        number, _ = self._sources.setdefault(_json.identity(payload), (len(self._sources), at))
+        self.w.extra(("sources", "-"), [at, self._steps, number])
         self.w.annotations(0, None, [payload])
 
     def _data(self, payload: dict[str, Any], frame: Frame) -> None:

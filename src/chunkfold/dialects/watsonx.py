@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._usage import two_counts
@@ -54,7 +55,7 @@ class Watsonx(OpenAIChat):
         # The choices whose prompt was found harmful.
         self._filtered: set[int] = set()
         # IBM's warnings, each once.
-        self._warnings: list[Any] = []
+        self._warnings: set[str] = set()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         shape = telling(payload, SHAPES)
@@ -63,23 +64,31 @@ class Watsonx(OpenAIChat):
         if shape is None:
             super().decode(payload, frame)
         elif not self.is_error(payload, frame, *SHAPES):
-            SHAPES[shape](self, self._with_all_warnings(payload), frame)
+            system = payload.get("system")
+            notices = system if isinstance(system, dict) else {}
+            rest = {key: value for key, value in payload.items() if key != "system"} if notices else payload
+            SHAPES[shape](self, rest, frame)
+            self._notices(notices)
             error = error_in(payload)
             if error is None and payload.get("errors"):
                 error = read_error({"message": payload["errors"], **payload}, raw=payload)
             if error is not None:
                 self.w.error(error)
 
-    def _with_all_warnings(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """*payload*, but with the warnings of all chunks so far: each may have its own, or have them again."""
-        system = payload.get("system")
-        if not isinstance(system, dict):
-            return payload
+    def _notices(self, system: dict[str, Any]) -> None:
+        """What IBM says itself. Each chunk may have warnings of its own, or have them again: all are kept, once."""
         given = system.get("warnings")
-        if not isinstance(given, list) or not given:
-            return payload
-        self._warnings += [warning for warning in given if warning not in self._warnings]
-        return {**payload, "system": {**system, "warnings": list(self._warnings)}}
+        listed = given if isinstance(given, list) else []
+        self.w.extras(system, frozenset({"warnings"} if listed else ()), "system")
+        for warning in listed:
+            known = _json.identity(warning)
+            if known not in self._warnings:
+                self._warnings.add(known)
+                self.w.extra(("system", "warnings", "-"), warning)
+
+    def begin_again(self, next_id: Any = None) -> None:
+        self._warnings.clear()  # what was kept of the body before is void
+        super().begin_again(next_id)
 
     def _facts(self, payload: dict[str, Any]) -> None:
         self.w.message(id=payload.get("id"), model=payload.get("model_id"), created=payload.get("created"))

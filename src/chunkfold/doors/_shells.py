@@ -7,6 +7,7 @@ finalised exactly once, whichever way the caller leaves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from chunkfold.basis._wording import observer
@@ -14,15 +15,13 @@ from chunkfold.doors._intake import Intake, aclose_quietly, body_of, body_of_asy
 from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._sources import _WrongUse, open_async_source, open_source
 from chunkfold.doors._streams import AsyncStream, Stream
+from chunkfold.limits import Limits
+from chunkfold.parts import ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import Response, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chunkfold.doors._observers import Observers
-    from chunkfold.limits import Limits
-    from chunkfold.parts import ToolCall
-    from chunkfold.policy import Policy
-    from chunkfold.response import Response, Usage
     from chunkfold.timing import Timer
     from chunkfold.typed import AsyncTypedStream, TypedStream
 

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from chunkfold.basis._at_exit import forget, remember
 from chunkfold.doors._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold.doors._sources import _WrongUse
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import PartStart, TextDelta
+from chunkfold.events import Event, PartStart, TextDelta
 from chunkfold.folding._direct import END
+from chunkfold.response import Response
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from types import TracebackType
 
     from chunkfold.doors._observers import Observers
     from chunkfold.doors._source_folder import SourceFolder
     from chunkfold.doors._sources import Opened
-    from chunkfold.events import Event
-    from chunkfold.response import Response, StreamError
+    from chunkfold.response import StreamError
     from chunkfold.timing import Timer, Timing
 
 __all__ = ["AnswerText", "AsyncStream", "AsyncText", "Stream"]

@@ -8,7 +8,7 @@ the SDK drops or raises on. Otherwise the objects that pass are. Whatever goes w
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis._sdk_streams import unread_response
@@ -18,13 +18,12 @@ from chunkfold.doors._shells import timer_of
 from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._sources import _is_async_httpx, is_whole_answer
 from chunkfold.doors._wrapped_fold import WrappedFold
+from chunkfold.limits import Limits
+from chunkfold.policy import Policy
+from chunkfold.response import Response
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from chunkfold.limits import Limits
-    from chunkfold.policy import Policy
-    from chunkfold.response import Response
+    from collections.abc import AsyncIterator, Iterator
 
 __all__ = ["WrappedFold", "wrap"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from chunkfold.basis._at_exit import forget, remember
 from chunkfold.doors._intake import Intake, Refusal
 from chunkfold.doors._observers import Teller
+from chunkfold.response import Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chunkfold.doors._source_folder import SourceFolder
     from chunkfold.events import Event
-    from chunkfold.response import Response
     from chunkfold.timing import Timer, Timing
 
 __all__ = ["WrappedFold"]

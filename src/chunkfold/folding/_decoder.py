@@ -8,30 +8,28 @@ read (see `likeness`).
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
 from chunkfold.basis._wording import check_switch, described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.events import ErrorEvent, Event, MessageStop
 from chunkfold.folding._frames import NOTHING, Frames, unwrapped
 from chunkfold.folding._objects import is_usual, json_payload
 from chunkfold.folding._payloads import HEAD_BYTES, Payloads
 from chunkfold.folding._unfinished import Unfinished
 from chunkfold.framing import Frame, Framer
 from chunkfold.likeness import NO_TEMPLATES, NOT_YET, is_slow
-from chunkfold.limits import DEFAULT_LIMITS
+from chunkfold.limits import DEFAULT_LIMITS, Limits
+from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chunkfold.accumulator import Gatherer
-    from chunkfold.events import Event
     from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.likeness.templates import Templates
-    from chunkfold.limits import Limits
-    from chunkfold.response import Ended, StreamError
+    from chunkfold.response import Ended
 
 __all__ = ["Decoder", "not_fed"]
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from chunkfold.accumulator import Gatherer
-from chunkfold.basis._wording import described, given_or
+from chunkfold.basis._wording import check_switch, described, given_or
 from chunkfold.errors import LimitExceeded
-from chunkfold.events import ErrorEvent, MessageStop
+from chunkfold.events import ErrorEvent, Event, MessageStop
 from chunkfold.folding._decoder import not_fed
 from chunkfold.folding._direct import DirectDecoder
 from chunkfold.folding._objects import error_body_of, payload_of
 from chunkfold.folding._unfinished import CR, LF
-from chunkfold.limits import DEFAULT_LIMITS
-from chunkfold.response import StreamError
+from chunkfold.limits import DEFAULT_LIMITS, Limits
+from chunkfold.policy import Policy
+from chunkfold.response import Response, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from chunkfold.assembly._live import Live
-    from chunkfold.events import Event
-    from chunkfold.limits import Limits
-    from chunkfold.policy import Policy
-    from chunkfold.response import Response, Usage
+    from chunkfold.response import Usage
 
 __all__ = ["Folder"]
 
@@ -63,6 +62,8 @@ class Folder:
         live_text: bool = False,
     ) -> None:
         self._live: Live | None = None
+        check_switch("live_arguments", live_arguments)
+        check_switch("live_text", live_text)
         if live_arguments or live_text:
             depth = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits").json_depth
             from chunkfold.assembly._live import Live

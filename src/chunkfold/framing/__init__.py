@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from chunkfold.errors import LimitExceeded
 from chunkfold.framing._frame import Frame
 
 if TYPE_CHECKING:
-    from chunkfold.errors import LimitExceeded
     from chunkfold.framing.aws_eventstream import EventStreamFramer
     from chunkfold.framing.text import TextFramer
     from chunkfold.framing.utf16 import Utf16Framer

@@ -24,13 +24,13 @@ from chunkfold.folding._envelopes import ROOT
 from chunkfold.native._build import error_of, fields
 from chunkfold.native._foreign import WORDS, taken_over
 from chunkfold.parts import UnknownPart
+from chunkfold.response import Message, Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chunkfold.native._build import Rule
     from chunkfold.parts import Part
-    from chunkfold.response import Message, Response
 
 __all__ = ["body", "get", "request"]
 

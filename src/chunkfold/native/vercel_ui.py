@@ -113,8 +113,7 @@ def _parts(response: Response) -> list[Any]:
         marks.append(((at, number + 1, 0), {"type": "step-start", **rest}))
     sources = response.annotations
     shown = set()
-    rows = response.extra.get("sources", ())
-    for at, step, number in rows if isinstance(rows, list) else ():
+    for at, step, number in _source_rows(response):
         if number < len(sources):
             shown.add(number)
             marks.append(((at, step, 1), copied(sources[number])))
@@ -126,6 +125,18 @@ def _parts(response: Response) -> list[Any]:
         out += items
     out += [item for _, item in marks]
     return out + [copied(source) for number, source in enumerate(sources) if number not in shown]
+
+
+def _source_rows(response: Response) -> list[list[int]]:
+    """Where which source stands. A row of one number says that those behind so many parts were taken back."""
+    rows = response.extra.get("sources", ())
+    left: list[list[int]] = []
+    for row in rows if isinstance(rows, list) else ():
+        if len(row) > 1:
+            left.append(row)
+        else:
+            left = [kept for kept in left if kept[0] <= row[0]]
+    return left
 
 
 def _items(parts: tuple[Part, ...], *, whole: bool, cut: bool) -> Iterable[list[Any]]:

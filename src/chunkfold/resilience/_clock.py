@@ -10,15 +10,16 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chunkfold.basis._wording import described
 from chunkfold.doors._unwinding import trio_in_use
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable
 
-__all__ = ["Clock", "Overdue", "Steps"]
+__all__ = ["Clock", "Overdue", "Steps", "clock_or_real"]
 
 T = TypeVar("T")
 
@@ -99,6 +100,20 @@ class Clock:
 
         async with asyncio.timeout(_CLOSING_SECONDS):
             await _awaited(call())
+
+
+def clock_or_real(given: Clock | None) -> Clock:
+    """
+    *given*, or the real time for `None`.
+
+    Raises:
+        TypeError: If it is no clock.
+    """
+    if given is None:
+        return Clock()
+    if isinstance(given, type) or not callable(getattr(given, "now", None)):
+        raise TypeError(f"clock must be a resilience.Clock or None, not {described(given)}")
+    return given
 
 
 class Steps:

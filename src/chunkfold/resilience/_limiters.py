@@ -12,14 +12,14 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chunkfold.basis._wording import check_number
+from chunkfold.basis._wording import check_number, check_switch, check_text, described
 from chunkfold.errors import LimiterTimeout
-from chunkfold.resilience._clock import Clock
+from chunkfold.resilience._clock import Clock, clock_or_real
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Limiter", "Permit", "RateLimiter", "SharedRateLimiter", "TokenBucket"]
+__all__ = ["Limiter", "Permit", "RateLimiter", "SharedRateLimiter", "TokenBucket", "check_limiter"]
 
 # A wait is looked at again after so many seconds: whoever stood in front may have left.
 _SLICE = 1.0
@@ -74,7 +74,7 @@ class TokenBucket:
                 raise ValueError(f"{name} must be above 0: {value!r}")
         self.per_minute = per_minute
         self.capacity = capacity
-        self._clock = clock if clock is not None else Clock()
+        self._clock = clock_or_real(clock)
         self._lock = threading.Lock()
         self._level = float(capacity)
         self._filled = self._clock.now()
@@ -127,19 +127,35 @@ class TokenBucket:
         return self._clock.now() - begun
 
     def give_back(self, amount: float) -> None:
-        """Put back what was taken and not used. A negative *amount* is a debt that is paid first."""
+        """
+        Put back what was taken and not used. A negative *amount* is a debt that is paid first.
+
+        Raises:
+            ValueError: If *amount* is infinite or NaN.
+            TypeError: If it is not of that type.
+        """
+        check_number("amount", amount)
+        if not math.isfinite(amount):
+            raise ValueError(f"amount must be finite: {amount!r}")
         with self._lock:
             self._refill()
             self._level = min(self.capacity, self._level + amount)
 
     def pause(self, seconds: float) -> None:
-        """Give nothing for so long: the server has said so."""
+        """
+        Give nothing for so long: the server has said so.
+
+        Raises:
+            TypeError: If *seconds* is no number.
+        """
+        check_number("seconds", seconds)
         with self._lock:
             self._paused_until = max(self._paused_until, self._clock.now() + seconds)
 
     def _waits(self, amount: float, max_wait: float | None, key: str) -> Iterator[float]:
         """Wait for one's turn: what is yielded is slept through. Who is closed before that gives its place up."""
         self._check(amount)
+        check_number("max_wait", max_wait, or_none=True)
         ticket = _Ticket(amount)
         begun = self._clock.now()
         with self._lock:
@@ -213,7 +229,14 @@ class Permit:
         self._bucket = bucket
 
     def settle(self, tokens: float) -> None:
-        """Say how many *tokens* it really were: the difference goes back, or is paid before the next. Once."""
+        """
+        Say how many *tokens* it really were: the difference goes back, or is paid before the next. Once.
+
+        Raises:
+            ValueError: If *tokens* is infinite or NaN.
+            TypeError: If it is no number.
+        """
+        check_number("tokens", tokens)
         bucket, self._bucket = self._bucket, None
         if bucket is not None:
             bucket.give_back(self.tokens - tokens)
@@ -232,6 +255,7 @@ class RateLimiter:
 
     Raises:
         ValueError: If a rate is not above 0, or `max_wait` is below.
+        TypeError: If an argument is of another type.
     """
 
     def __init__(
@@ -250,10 +274,11 @@ class RateLimiter:
         check_number("max_wait", max_wait, or_none=True)
         if max_wait is not None and not max_wait >= 0:
             raise ValueError(f"max_wait must not be negative: {max_wait!r}")
+        check_switch("or_go_ahead", or_go_ahead)
         self._rates = (requests, tokens)
         self._max_wait = max_wait
         self._or_go_ahead = or_go_ahead
-        self._clock = clock if clock is not None else Clock()
+        self._clock = clock_or_real(clock)
         self._lock = threading.Lock()
         self._buckets: dict[str, tuple[TokenBucket, TokenBucket | None]] = {}
 
@@ -264,6 +289,7 @@ class RateLimiter:
         Raises:
             LimiterTimeout: If there is none within *max_wait* seconds, or the limiter's own, whichever is shorter.
             ValueError: If *tokens* are more than a minute has.
+            TypeError: If an argument is of another type.
         """
         begun, longest = self._clock.now(), self._longest(max_wait)
         steps = self._steps(key, tokens, longest)
@@ -311,6 +337,7 @@ class RateLimiter:
 
     def _longest(self, max_wait: float | None) -> float | None:
         """How long a wish may wait: as long as its own limit and the limiter's say."""
+        check_number("max_wait", max_wait, or_none=True)
         limits = [limit for limit in (max_wait, self._max_wait) if limit is not None]
         return min(limits) if limits else None
 
@@ -320,6 +347,7 @@ class RateLimiter:
 
     def _steps(self, key: str, tokens: float, limit: float | None) -> Any:
         """What has to be taken, one bucket after the other; what was taken goes back if the rest is not to be had."""
+        check_number("tokens", tokens)
         requests_bucket, tokens_bucket = self._of(key)
         waited = 0.0
         taken = False
@@ -337,6 +365,7 @@ class RateLimiter:
 
     def _of(self, key: str) -> tuple[TokenBucket, TokenBucket | None]:
         """The buckets of *key*. Every request passes the first, so that it can be paused."""
+        check_text("key", key)  # a number would be the tokens, in the wrong place
         with self._lock:
             found = self._buckets.get(key)
             if found is None:
@@ -357,17 +386,23 @@ class SharedRateLimiter:
         max_wait: The longest that anybody waits, in seconds.
 
     Their asynchronous side needs asyncio.
+
+    Raises:
+        TypeError: If an argument is of another type.
     """
 
     def __init__(self, requests: Any = None, tokens: Any = None, *, max_wait: float = 30.0) -> None:
+        for name, limiter in (("requests", requests), ("tokens", tokens)):
+            if limiter is not None and (isinstance(limiter, type) or not hasattr(limiter, "try_acquire")):
+                raise TypeError(f"{name} must be a pyrate_limiter.Limiter or None, not {described(limiter)}")
+        check_number("max_wait", max_wait)
         self._limiters = (requests, tokens)
         self._max_wait = max_wait
         self._clock = Clock()
 
     def acquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """As `RateLimiter.acquire`."""
-        begun = self._clock.now()
-        limit = self._max_wait if max_wait is None else min(max_wait, self._max_wait)
+        begun, limit = self._clock.now(), self._longest(key, tokens, max_wait)
         for limiter, amount in zip(self._limiters, (1, math.ceil(tokens)), strict=True):
             if limiter is not None and amount:
                 left = max(0.0, limit - (self._clock.now() - begun))
@@ -377,8 +412,7 @@ class SharedRateLimiter:
 
     async def aacquire(self, key: str = "", tokens: float = 0, *, max_wait: float | None = None) -> Permit:
         """As `RateLimiter.aacquire`."""
-        begun = self._clock.now()
-        limit = self._max_wait if max_wait is None else min(max_wait, self._max_wait)
+        begun, limit = self._clock.now(), self._longest(key, tokens, max_wait)
         for limiter, amount in zip(self._limiters, (1, math.ceil(tokens)), strict=True):
             if limiter is not None and amount:
                 left = max(0.0, limit - (self._clock.now() - begun))
@@ -388,3 +422,24 @@ class SharedRateLimiter:
 
     def pause(self, key: str, seconds: float) -> None:
         """Nothing: what is shared cannot be held from here. The stream that was told to wait waits."""
+
+    def _longest(self, key: str, tokens: float, max_wait: float | None) -> float:
+        """How long a wish may wait."""
+        check_text("key", key)
+        check_number("tokens", tokens)
+        check_number("max_wait", max_wait, or_none=True)
+        return self._max_wait if max_wait is None else min(max_wait, self._max_wait)
+
+
+def check_limiter(given: Any) -> None:
+    """
+    See that *given* can be asked for room, or is `None`.
+
+    Raises:
+        TypeError: If it cannot. A bucket knows no keys: it is what limiters are made of.
+    """
+    if given is None:
+        return
+    asks = callable(getattr(given, "acquire", None)) or callable(getattr(given, "aacquire", None))
+    if isinstance(given, (type, TokenBucket)) or not asks:
+        raise TypeError(f"limiter must be a resilience.Limiter, such as a RateLimiter, or None, not {described(given)}")

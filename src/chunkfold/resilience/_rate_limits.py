@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from chunkfold._value import Value
+from chunkfold.basis._wording import check_number, described
 from chunkfold.dialects._error_words import LIMIT_TEXT, OVERLOADED_TEXT, is_used_up
 from chunkfold.resilience._failures import failure_of
 from chunkfold.resilience._headers import header, headers_of, retry_after
@@ -115,12 +116,18 @@ def rate_limit_of(
         error: The error of a response, or what a client raised.
         headers: The headers of the answer, if they are at hand: any mapping of names to values.
         now: Seconds since 1970, for headers that name a date.
+
+    Raises:
+        TypeError: If *error* is neither, or *now* no number.
     """
+    check_number("now", now, or_none=True)
     if isinstance(error, BaseException):
         headers = headers if headers is not None else headers_of(error)
         error = failure_of(error)
     if error is None:
         return None
+    if not isinstance(error, StreamError):
+        raise TypeError(f"error must be a chunkfold.StreamError, an exception or None, not {described(error)}")
     kind = _kind(error, headers)
     return None if kind is None else RateLimit(kind, wait_asked_for(error, headers, now=now))
 

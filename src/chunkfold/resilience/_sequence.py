@@ -8,14 +8,12 @@ each number once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from chunkfold._value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["ResumePoint", "SequenceGap", "SequenceWatch"]
 

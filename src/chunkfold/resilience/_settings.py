@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from chunkfold._value import Value
-from chunkfold.basis._wording import check_number, described, observer
+from chunkfold.basis._wording import check_number, check_switch, check_text, described, observer
 from chunkfold.resilience._rate_limits import RateLimit
 from chunkfold.response import Response, StreamError
 
@@ -85,6 +85,8 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         _check_whole("times", self.times)
         for name in ("base", "cap", "jitter"):
             check_number(name, getattr(self, name))
+        check_switch("after_output", self.after_output)
+        check_switch("invalid_calls", self.invalid_calls)
         observer("is_worth", self.is_worth)
         _check(self.times >= 0, "times must not be negative")
         _check(0 < self.base < math.inf, "base must be above 0")
@@ -124,6 +126,7 @@ class RateLimitRetry(msgspec.Struct, frozen=True, kw_only=True):
         _check_whole("escalate_after", self.escalate_after, or_none=True)
         for name in ("default", "cap", "jitter"):
             check_number(name, getattr(self, name))
+        check_switch("obey", self.obey)
         _check(self.times >= 0, "times must not be negative")
         _check(self.default > 0, "default must be above 0")
         _check(self.default <= self.cap < math.inf, "cap must not be smaller than default")
@@ -144,7 +147,7 @@ class Fallback(msgspec.Struct, frozen=True, kw_only=True):
     What is asked, once, when the stream has failed for good: a request without streaming, or another model.
 
     Raises:
-        TypeError: If `connect` cannot be called.
+        TypeError: If `connect` cannot be called, or another field is no text.
     """
 
     connect: Callable[[], Any]
@@ -158,6 +161,9 @@ class Fallback(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         opener("connect", self.connect)
+        check_text("dialect", self.dialect)
+        check_text("name", self.name, or_none=True)
+        check_text("limiter_key", self.limiter_key, or_none=True)
 
 
 class Attempt(Value, frozen=True):
@@ -206,7 +212,7 @@ def fallbacks(given: Any) -> tuple[Fallback, ...]:
         return (given,)
     if callable(given):
         return (Fallback(connect=given),)
-    if isinstance(given, Iterable):
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
         return tuple(one for item in given for one in fallbacks(item))
     raise TypeError(f"a fallback is a callable or a Fallback, not {described(given)}")
 

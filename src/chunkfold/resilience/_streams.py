@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
 
 from chunkfold.basis._at_exit import remember
-from chunkfold.basis._wording import checked
+from chunkfold.basis._wording import check_number, check_text, checked
 from chunkfold.doors._intake import next_of
 from chunkfold.doors._observers import NAMES, Observers, Teller
+from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._sources import Opened, _WrongUse, open_async_source, open_source
 from chunkfold.doors._streams import AnswerText, AsyncText
 from chunkfold.doors._unwinding import unwind
 from chunkfold.errors import TimeoutUnsupported
-from chunkfold.resilience._clock import Clock, Overdue
+from chunkfold.events import Event
+from chunkfold.limits import Limits
+from chunkfold.parts import ToolCall
+from chunkfold.policy import Policy
+from chunkfold.resilience._clock import Clock, Overdue, clock_or_real
 from chunkfold.resilience._course import Course
 from chunkfold.resilience._headers import headers_of
+from chunkfold.resilience._limiters import Limiter, check_limiter
 from chunkfold.resilience._read_timeouts import ReadTimeout, never_waits, read_timeout
-from chunkfold.resilience._settings import RateLimitRetry, Retry, Timeouts, fallbacks, opener
+from chunkfold.resilience._sequence import ResumePoint
+from chunkfold.resilience._settings import Attempt, RateLimitRetry, Retry, Timeouts, fallbacks, opener
 from chunkfold.resilience._steps import CLOSE, END, OVERDUE, READ, Admit, Connect, Failed, Open
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from types import TracebackType
-
-    from chunkfold.events import Event
-    from chunkfold.limits import Limits
-    from chunkfold.parts import ToolCall
-    from chunkfold.policy import Policy
-    from chunkfold.resilience._limiters import Limiter
-    from chunkfold.resilience._sequence import ResumePoint
-    from chunkfold.resilience._settings import Attempt
-    from chunkfold.response import Response, Usage
+from chunkfold.response import Response, Usage
 
 __all__ = ["AsyncResilientStream", "ResilientStream", "astream", "stream"]
 
@@ -167,10 +164,15 @@ def _course(given: dict[str, Any]) -> Course:
     for name, kind in _SETTINGS.items():
         if given[name] is not None:
             checked(kind, given[name], name, f"a resilience.{kind.__name__}")
+    check_limiter(given["limiter"])
+    check_text("limiter_key", given["limiter_key"])
+    check_number("limiter_tokens", given["limiter_tokens"])
+    options = {name: given[name] for name in _OPTIONS}
+    SourceFolder(**options)  # what it refuses is refused here, before anything is asked for
     return Course(
         given["connect"],
         given["dialect"],
-        clock=given["clock"] if given["clock"] is not None else Clock(),
+        clock=clock_or_real(given["clock"]),
         timeouts=given["timeouts"],
         retry=given["retry"],
         rate_limits=given["rate_limits"],
@@ -179,7 +181,7 @@ def _course(given: dict[str, Any]) -> Course:
         limiter=given["limiter"],
         limiter_key=given["limiter_key"],
         limiter_tokens=given["limiter_tokens"],
-        options={name: given[name] for name in _OPTIONS},
+        options=options,
         observers=Observers.of(*(given[name] for name in NAMES)),
         news=Teller({name: given[name] for name in ("on_attempt", "on_retry", "on_fallback")}),
     )

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
+from chunkfold.basis._wording import given_or
 from chunkfold.errors import PolicyError
-from chunkfold.parts import TextPart
-from chunkfold.response import Message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chunkfold.events import Event
-    from chunkfold.parts import Part, ToolCall
-    from chunkfold.policy import Policy
-    from chunkfold.response import FinishReason, Response, Usage
+from chunkfold.events import Event
+from chunkfold.parts import Part, TextPart, ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import FinishReason, Message, Response, Usage
 
 __all__ = ["Accumulated", "BehestAccumulator", "InvalidToolCallJson", "Truncated"]
 
@@ -60,9 +56,9 @@ class BehestAccumulator:
     With `policy=presets.behest_shipped` it behaves as the released crate does, which knows no errors.
     """
 
-    def __init__(self, policy: Policy = presets.behest) -> None:
-        self._policy = policy
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = presets.behest) -> None:
+        self._policy = given_or(presets.behest, policy, "policy", "a chunkfold.Policy")
+        self._core = Gatherer(self._policy)
 
     def observe(self, event: Event) -> None:
         """

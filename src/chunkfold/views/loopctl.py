@@ -8,7 +8,7 @@ lane; ours are dense. `read` translates the one into the other, and old events w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,7 @@ from chunkfold import presets
 from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import chosen_finish
 from chunkfold.basis import _json
+from chunkfold.basis._wording import described, given_or
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
     Event,
@@ -30,13 +31,9 @@ from chunkfold.events import (
     ToolArgumentsDelta,
     UsageUpdate,
 )
-from chunkfold.parts import TextPart, ToolCall
-from chunkfold.response import Message, Usage
-
-if TYPE_CHECKING:
-    from chunkfold.parts import Kind, Part
-    from chunkfold.policy import Policy
-    from chunkfold.response import FinishReason
+from chunkfold.parts import Kind, Part, TextPart, ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import FinishReason, Message, Usage
 
 __all__ = [
     "LoopctlAccumulator",
@@ -218,6 +215,8 @@ def write(event: Event) -> dict[str, Any] | None:
     if isinstance(event, MessageStop):
         # Only the server's own mark: loopctl takes an end without one for a cut.
         return {"type": "message_stop"} if event.ended == "clean" else None
+    if not isinstance(event, Event):
+        raise TypeError(f"write() takes an event, not {described(event)}")
     return {"type": "ping"} if isinstance(event, Ping) else None
 
 
@@ -253,9 +252,9 @@ _POLICY = msgspec.structs.replace(presets.loopctl, finish="last")
 class LoopctlAccumulator:
     """loopctl's accumulator: `process` events, ours or serialised ones of its own, and `build` the message."""
 
-    def __init__(self, policy: Policy = _POLICY) -> None:
-        self._policy = policy
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = _POLICY) -> None:
+        self._policy = given_or(_POLICY, policy, "policy", "a chunkfold.Policy")
+        self._core = Gatherer(self._policy)
         self._reader = Reader()
 
     def process(self, event: Event | Mapping[str, Any] | str | bytes) -> Part | None:

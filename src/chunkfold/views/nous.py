@@ -15,15 +15,16 @@ import msgspec
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import made_up_id
+from chunkfold.basis._wording import given_or
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._writer import Writer
-from chunkfold.limits import Limits
+from chunkfold.limits import DEFAULT_LIMITS, Limits
+from chunkfold.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chunkfold.parts import ToolCall
-    from chunkfold.policy import Policy
 
 __all__ = ["ToolCallAccumulator"]
 
@@ -34,8 +35,9 @@ _OPENAI, _ANTHROPIC, _GEMINI = 0, 1, 2
 class ToolCallAccumulator:
     """Nous' accumulator. Pieces belong together as in the dialects (see `Writer.call`)."""
 
-    def __init__(self, policy: Policy = presets.nous, limits: Limits | None = None) -> None:
-        limits = limits if limits is not None else Limits()
+    def __init__(self, policy: Policy | None = presets.nous, limits: Limits | None = None) -> None:
+        policy = given_or(presets.nous, policy, "policy", "a chunkfold.Policy")
+        limits = given_or(DEFAULT_LIMITS, limits, "limits", "chunkfold.Limits")
         self._writer = Writer(limits)
         self._writer.careful = True
         self._seed = policy.id_seed

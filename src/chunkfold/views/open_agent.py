@@ -8,6 +8,7 @@ servers that give a reason on every frame would else have them cut.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -15,18 +16,16 @@ import msgspec
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import chosen_finish
+from chunkfold.basis._wording import check_switch, given_or
 from chunkfold.errors import PolicyError
-from chunkfold.events import ErrorEvent, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
+from chunkfold.events import ErrorEvent, Event, MessageReset, PartReplace, PartStart, ReasoningDelta, TextDelta
 from chunkfold.events import Finish as FinishEvent
 from chunkfold.parts import ReasoningPart, TextPart, ToolCall
-from chunkfold.response import StreamError
+from chunkfold.policy import Policy
+from chunkfold.response import Response, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from chunkfold.events import Event
-    from chunkfold.policy import Policy
-    from chunkfold.response import Response
+    from collections.abc import Iterator
 
 __all__ = ["Failure", "Finish", "Item", "OpenAgentStream", "Reasoning", "coalesce_text_blocks"]
 
@@ -69,9 +68,12 @@ class OpenAgentStream:
     """
 
     def __init__(
-        self, *, capture_reasoning: bool = False, per_fragment: bool = False, policy: Policy = presets.open_agent
+        self, *, capture_reasoning: bool = False, per_fragment: bool = False, policy: Policy | None = presets.open_agent
     ) -> None:
         keep = "keep" if capture_reasoning else "drop"
+        check_switch("capture_reasoning", capture_reasoning)
+        check_switch("per_fragment", per_fragment)
+        policy = given_or(presets.open_agent, policy, "policy", "a chunkfold.Policy")
         self._policy = msgspec.structs.replace(policy, reasoning=keep)
         self._core = Gatherer(self._policy)
         self._capture = capture_reasoning

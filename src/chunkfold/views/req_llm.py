@@ -7,22 +7,18 @@ It takes our events instead of ReqLLM's chunks. What a start says beside its fie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 from msgspec.structs import replace
 
 from chunkfold import presets
 from chunkfold.accumulator import Gatherer
-from chunkfold.events import MessageReset, PartStart, PartStop
-from chunkfold.parts import AudioPart, FilePart, ImagePart, ReasoningPart, TextPart, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chunkfold.events import Event
-    from chunkfold.parts import Part
-    from chunkfold.policy import Policy
-    from chunkfold.response import Message, Response
+from chunkfold.basis._wording import given_or, observer
+from chunkfold.events import Event, MessageReset, PartStart, PartStop
+from chunkfold.parts import AudioPart, FilePart, ImagePart, Part, ReasoningPart, TextPart, ToolCall
+from chunkfold.policy import Policy
+from chunkfold.response import Message, Response
 
 __all__ = ["BuiltinTool", "ChunkAccumulator"]
 
@@ -50,8 +46,9 @@ class ChunkAccumulator:
 
     """
 
-    def __init__(self, policy: Policy = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
-        self._core = Gatherer(policy)
+    def __init__(self, policy: Policy | None = presets.req_llm, clock: Callable[[], float] | None = None) -> None:
+        observer("clock", clock)
+        self._core = Gatherer(given_or(presets.req_llm, policy, "policy", "a chunkfold.Policy"))
         self._clock = clock
         # When builtin tools of the first choice were seen to start and to end, by the indices of their parts.
         self._times: dict[int, list[float | None]] = {}
