@@ -43,6 +43,8 @@ class Piece(msgspec.Struct, eq=False):
     """Further fields of the part, for the dialect to compare."""
     place: int = 0
     """The how-manieth of its list it is."""
+    begun: bool = False
+    """True if an event told that it begins."""
     # The end of the text, and of what was before it the length and the checksum of each stretch.
     _pieces: list[str] = []
     _stretches: list[tuple[int, int]] = []
