@@ -606,3 +606,30 @@ def test_texts_told_whole_under_indexes_of_their_own_are_parts_each():
     told = [event("output_text.done", item_id="a", output_index=0, content_index=n, text="a") for n in range(2)]
     response = fold(added({**texts(), "id": "a"}, output_index=0), *told, completed())
     assert [part.text for part in response.parts] == ["a", "a"]
+
+
+def one_by_one(*said):
+    """A message each, told to its end."""
+    for index, text in enumerate(said):
+        item = {**texts(text), "id": f"msg_{index}"}
+        yield added({**texts(), "id": item["id"]}, output_index=index)
+        yield event("output_text.delta", item_id=item["id"], output_index=index, content_index=0, delta=text)
+        yield done(item, output_index=index)
+
+
+@pytest.mark.parametrize("cites", [False, True])
+def test_messages_that_are_one_in_the_closing_response_are_not_told_twice(cites):
+    """As gateways close a stream of Codex."""
+    source = {"type": "url_citation", "url": "u", "start_index": 0, "end_index": 3}
+    closing = {**texts("One. Two."), "id": "z"}
+    closing["content"][0]["annotations"] = [source] if cites else []
+    response = fold(*one_by_one("One. ", "Two."), completed(closing))
+    assert [part.text for part in response.parts] == ["One. ", "Two."]
+    assert list(response.annotations) == closing["content"][0]["annotations"]
+
+
+def test_a_delta_may_be_a_part_with_the_text_in_it():
+    """As a gateway before Codex passed parts of Claude's on."""
+    start = added({**texts(), "id": "msg_1"}, output_index=0)
+    pieces = [text_at(0, {"type": "output_text", "text": text}) for text in ("Hel", "lo")]
+    assert fold(start, *pieces, completed()).text == "Hello"

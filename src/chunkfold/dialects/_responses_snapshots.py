@@ -59,6 +59,11 @@ class Piece(msgspec.Struct, eq=False):
         return bool(self._pieces or self._stretches or self.slot.whole)
 
     @property
+    def is_cited(self) -> bool:
+        """True if some annotation has come."""
+        return bool(self._cited)
+
+    @property
     def text(self) -> str | None:
         """The text so far, as long as all of it is kept."""
         return None if self._stretches else self.slot.whole or "".join(self._pieces)

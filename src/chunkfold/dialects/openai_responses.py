@@ -33,6 +33,7 @@ from chunkfold.dialects._responses_events import (
     is_aside,
     renewed,
     response_in,
+    text_in,
     told_beside,
 )  # fmt: skip
 from chunkfold.dialects._responses_items import Items, Listing, checksum, index_of, kind_of, text_of
@@ -277,7 +278,7 @@ class OpenAIResponses(Dialect):
                 _responses_calls.cut(self.w, item, given)
             if texts is None and _responses_calls.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
-            self._finish(item, given, bytes(texts[place]) if texts else b"")
+            self._finish(item, listing.own(given), bytes(texts[place]) if texts else b"")
 
     # Items
 
@@ -466,7 +467,7 @@ class OpenAIResponses(Dialect):
 
     def _text_event(self, payload: dict[str, Any], frame: Frame) -> None:
         """More text or all of it, with the log-probabilities of its tokens; or an annotation."""
-        delta, logprobs = payload.get("delta"), payload.get("logprobs")
+        delta, logprobs = text_in(payload.get("delta")), payload.get("logprobs")
         field, annotation = TEXTS[payload["type"]][5], payload.get("annotation")
         if not (delta or payload.get(field) or annotation or logprobs):
             return
