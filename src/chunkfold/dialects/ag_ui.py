@@ -13,19 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
-
 from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._ag_ui_costs import run_usage
 from chunkfold.dialects._ag_ui_lanes import OF_PARTS, Lanes
 from chunkfold.dialects._ag_ui_messages import key_of, write_whole
+from chunkfold.dialects._ag_ui_retold import Retold
 from chunkfold.dialects._ag_ui_snapshots import Came
 from chunkfold.dialects._ag_ui_spelling import respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, is_real, word
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,6 +97,7 @@ class AGUI(Dialect):
         self._has_reasoned = False
         # The parts that belong to messages and calls, for a snapshot to compare with.
         self._came = Came(writer)
+        self._retold = Retold(writer)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = respelled(payload)
@@ -124,6 +123,7 @@ class AGUI(Dialect):
             self.strange(payload, frame, word(kind, frame.event))
 
     def close(self) -> None:
+        self._retold.close()
         if not self.w.finished and (not self.end_seen or self.w.errored):
             # Several calls may be open at once, and each has an end of its own.
             for slot in self._came.slots():
@@ -140,6 +140,7 @@ class AGUI(Dialect):
             # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
+        self._retold.begin_run()
         self._run = self._run or payload.get("runId")
         self._names = self._names or {name: payload[name] for name in ("threadId", "runId") if name in payload}
         self.w.message(id=self._run, model=said(payload, "model"))
@@ -156,6 +157,7 @@ class AGUI(Dialect):
     def begin_again(self, next_id: Any = None) -> None:
         self._others.clear()
         self._came.clear()
+        self._retold.clear()
         self._lanes.clear()
         super().begin_again(next_id)
 
@@ -203,7 +205,7 @@ class AGUI(Dialect):
         if "usage" in payload and not entries:
             self.w.extra(("usage",), usage)
         if entries:
-            self.w.usage({"usage": entries}, _run_usage)
+            self.w.usage({"usage": entries}, run_usage)
 
     # Messages and reasoning
 
@@ -266,11 +268,21 @@ class AGUI(Dialect):
     # Calls and their results
 
     def _call(self, payload: dict[str, Any], frame: Frame) -> None:
-        _VERBS[payload["type"].rpartition("_")[2]](self, "tool_call", without_totals(payload))
+        verb, payload = payload["type"].rpartition("_")[2], without_totals(payload)
+        if verb == "START":
+            is_over = self._result_of(payload.get("toolCallId")) is not None
+            self._retold.begin(None if is_over else self._found("tool_call", payload), payload)
+        before = self._retold.take(payload)
+        if before is None:
+            _VERBS[verb](self, "tool_call", payload)
+        else:
+            self._tell(before, _rest(payload, _CALL))
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
         """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
         id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
+        self._retold.take(payload)
+        self._retold.end(id_)
         slot = self._found("tool_call", payload)
         if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
             payload = {**_without(payload, "input"), "delta": json_text(given, frame, "input")}
@@ -280,6 +292,7 @@ class AGUI(Dialect):
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
         failed = {"is_error": True} if payload.get("isError") is True else {}
+        self._retold.end(payload.get("toolCallId"))
         self._add_result(payload.get("toolCallId"), payload.get("content"), {**_rest(payload, _RESULT), **failed})
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
@@ -394,6 +407,7 @@ class AGUI(Dialect):
         run's: they replace what came before.
         """
         w, messages = self.w, payload.get("messages")
+        self._retold.close()
         w.extras(payload, _ENVELOPE | {"messages"})
         history, turn = self._divided([message for _, message in w.objects("message", messages)])
         # What becomes of the turn is in the parts; the rest is kept.
@@ -519,25 +533,6 @@ def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 def _without(payload: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if name not in names}
-
-
-def _run_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of a run: that of all its calls of models together."""
-    whole = Usage.sum(_call_usage(entry) for entry in raw["usage"])
-    return msgspec.structs.replace(whole, raw=raw)
-
-
-def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt = count(raw, "inputTokens", "input_tokens", "promptTokens")
-    output = count(raw, "outputTokens", "output_tokens", "completionTokens")
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=output,
-        total_tokens=total(count(raw, "totalTokens", "total_tokens"), prompt, output),
-        cached_input_tokens=count(raw, "cachedInputTokens", "cached_input_tokens", "promptTokensDetails.cachedTokens"),
-        cache_write_input_tokens=count(raw, "cacheWriteInputTokens", "cache_write_input_tokens"),
-        reasoning_tokens=count(raw, "reasoningTokens", "reasoning_tokens", "completionTokensDetails.reasoningTokens"),
-    )
 
 
 # What a part is made of in each kind of message, and in a call.
