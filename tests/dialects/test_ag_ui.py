@@ -612,8 +612,32 @@ def test_a_call_that_is_told_again_before_its_result_is_one(between, anonymous):
 @pytest.mark.parametrize("closing", [[], [RESULT], [END]])
 def test_a_call_that_is_told_again_has_the_arguments_that_come_then_if_it_had_none(closing):
     again = told("c", "task", '{"q":', "1}")
-    response = folded(START, *told("c", "task"), *(again[:-1] if closing else again), *closing, END)
+    response = folded(START, *told("c", "task"), *(again[:-1] if closing[:1] == [RESULT] else again), *closing, END)
     assert calls_of(response) == [("c", "task", "complete", '{"q":1}')]
+
+
+def test_a_call_that_is_told_again_without_its_arguments_is_one():
+    """TanStack AI ends a call twice where Gemini says that it did not expect it."""
+    response = folded(START, *told("c", "task", "{}"), *told("c", "task"), END)
+    assert calls_of(response) == [("c", "task", "complete", "{}")]
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_calls_that_have_one_id_are_as_many_as_their_results_or_all_if_there_are_none(count):
+    """Kimi gives calls side by side one id."""
+    number = count or 3
+    calls = [event for at in range(number) for event in told("c", "grep", f'{{"p":{at}}}')]
+    results = [{**RESULT, "content": f"r{at}"} for at in range(count)]
+    response = folded(START, *calls, *results, END)
+    assert [call[2:] for call in calls_of(response)] == [("complete", f'{{"p":{at}}}') for at in range(number)]
+    assert [part.content for part in response.parts if part.kind == "server_tool_result"] == [
+        f"r{at}" for at in range(count)
+    ]
+
+
+def test_a_call_under_the_id_of_another_that_was_cut_is_cut():
+    response = folded(START, *told("c", "grep", '{"p":1}'), *told("c", "grep", '{"p":')[:-1])
+    assert [call[2] for call in calls_of(response)] == ["complete", "truncated"]
 
 
 @pytest.mark.parametrize("between", [[RESULT], [END, {**START, "runId": "next"}]])

@@ -1,9 +1,10 @@
 """
-Calls of an AG-UI run that are told a second time.
+Calls of an AG-UI run that begin under the id of a call that is over and was not answered.
 
-LangGraph's adapters begin a call anew when its tool has run, if a tool inside it ran first or the run was interrupted
-before: start, arguments and end under the same id, ahead of its result. Who ran it twice, or put the arguments behind
-one another, would do what nobody asked for.
+LangGraph's adapters tell a call a second time when its tool has run, if a tool inside it ran first or the run was
+interrupted: start, arguments and end, ahead of its result. Who ran it twice, or put the arguments behind one another,
+would do what nobody asked for. But models as Kimi give several calls one id. So what is told is held until a result
+comes: it answers the call that was told twice; another one, or none, shows that there are two.
 """
 
 from __future__ import annotations
@@ -11,67 +12,115 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._ag_ui_messages import key_of
+from chunkfold.dialects._ag_ui_spelling import CALL
 from chunkfold.dialects._words import is_blank
 
 if TYPE_CHECKING:
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
 
-__all__ = ["Retold"]
+__all__ = ["Retold", "Telling"]
+
+
+class Telling:
+    """What is told under the id of a call that came before."""
+
+    def __init__(self, before: Slot, start: dict[str, Any]) -> None:
+        self.before = before
+        self.start = start
+        self.pieces: list[str] = []
+        self.is_over = False
+        self.is_answered = False
+        """True if a result came behind it."""
+
+    @property
+    def has_arguments(self) -> bool:
+        """True if some argument text has come."""
+        return any(self.pieces)
 
 
 class Retold:
-    """The calls that are being told a second time, and what is told of their arguments."""
+    """What is held, by the ids of the calls."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._told: dict[str, tuple[Slot, list[str]]] = {}
-        # The one that events without an id are about.
+        self._held: dict[str, list[Telling]] = {}
+        # The id that events without one are about.
         self._last = ""
         # The part that the run at hand begins with: in another run an id is that of another call.
         self._begin = 0
 
     def begin_run(self) -> None:
         """Another run begins."""
-        self.close()
         self._begin = self._writer.count(0)
 
-    def begin(self, slot: Slot | None, payload: dict[str, Any]) -> None:
-        """A call begins of which no result came. If *slot* has its id and its name and is over, it is that one."""
+    def begin(self, before: Slot | None, payload: dict[str, Any]) -> bool:
+        """True if the start of a call is held: *before* has its id and its name, is over, and was not answered."""
         id_, self._last = payload.get("toolCallId"), ""
-        self.end(id_)
-        if slot is not None and not slot.open and slot.index >= self._begin and not is_blank(id_):
-            if slot.name == payload.get("toolCallName"):
-                self._last = key_of(id_)
-                self._told[self._last] = (slot, [])
+        if before is None or before.open or before.index < self._begin or is_blank(id_):
+            return False
+        if before.name != payload.get("toolCallName"):
+            return False
+        self._last = key_of(id_)
+        self._held.setdefault(self._last, []).append(Telling(before, payload))
+        self.take(payload)
+        return True
 
-    def take(self, payload: dict[str, Any]) -> Slot | None:
-        """The call that an event tells again, if it is one of these, with the arguments in it."""
-        slot, texts = self._told.get(self._key(payload.get("toolCallId")), (None, []))
-        if isinstance(payload.get("delta"), str):
-            texts.append(payload["delta"])
-        return slot
+    def take(self, payload: dict[str, Any]) -> Telling | None:
+        """What is held that an event is about, with what it says."""
+        telling = self._at(payload.get("toolCallId"))
+        if telling is not None:
+            telling.start = {**payload, **telling.start}
+            if isinstance(payload.get("delta"), str):
+                telling.pieces.append(payload["delta"])
+        return telling
 
-    def _key(self, id_: Any) -> str:
-        return self._last if is_blank(id_) else key_of(id_)
+    def end(self, telling: Telling) -> None:
+        """The end of a call that is held. It is the one before if it has no arguments, or that one had none."""
+        telling.is_over = True
+        if not telling.has_arguments or not telling.before.has_text:
+            self._leave(telling)
+            self._told_twice(telling)
 
-    def end(self, id_: Any) -> None:
-        """A call has been told again: that is all there is of its arguments if there were none before."""
-        slot, texts = self._told.pop(self._key(id_), (None, []))
-        if slot is None:
-            return
-        w, text = self._writer, "".join(texts)
-        if slot.has_text:
-            w.diagnose("repeated_event", f"a call of {len(text)} characters came again; it is one", 0, slot.index)
-        else:
-            w.restate_call(slot, text)
+    def answer(self, id_: Any) -> list[Telling]:
+        """A result comes: what it answers, if that is another call than the one before."""
+        held = self._held.get(key_of(id_), [])
+        answered = held[:1] if held and held[0].is_answered else []
+        for telling in held:
+            telling.is_answered = True
+        for telling in answered:
+            self._leave(telling)
+        return answered
 
-    def close(self) -> None:
-        """Nothing more is told of any call."""
-        for id_ in list(self._told):
-            self.end(id_)
+    def settle(self) -> list[Telling]:
+        """Nothing more is told of what is held. Those that turn out to be other calls, in order."""
+        held = [telling for tellings in self._held.values() for telling in tellings]
+        self.clear()
+        others = [telling for telling in held if telling.has_arguments and not telling.is_answered]
+        for telling in held:
+            if telling not in others:
+                self._told_twice(telling)
+        return others
+
+    def _told_twice(self, telling: Telling) -> None:
+        """It was the call before: what it says beside its arguments is kept, and these if there were none."""
+        w, before = self._writer, telling.before
+        w.diagnose("repeated_event", "a call was told again; it is one", 0, before.index)
+        w.update(before, extra={name: value for name, value in telling.start.items() if name not in CALL})
+        if telling.has_arguments and not before.has_text:
+            w.restate_call(before, "".join(telling.pieces))
 
     def clear(self) -> None:
         """What came is void."""
-        self._told.clear()
-        self._begin = 0
+        self._held.clear()
+        self._last = ""
+
+    def _at(self, id_: Any) -> Telling | None:
+        held = self._held.get(self._last if is_blank(id_) else key_of(id_))
+        return held[-1] if held else None
+
+    def _leave(self, telling: Telling) -> None:
+        key = key_of(telling.start.get("toolCallId"))
+        self._held[key].remove(telling)
+        if not self._held[key]:
+            del self._held[key]

@@ -18,28 +18,25 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._ag_ui_costs import run_usage
 from chunkfold.dialects._ag_ui_lanes import OF_PARTS, Lanes
 from chunkfold.dialects._ag_ui_messages import key_of, write_whole
-from chunkfold.dialects._ag_ui_retold import Retold
+from chunkfold.dialects._ag_ui_retold import Retold, Telling
 from chunkfold.dialects._ag_ui_snapshots import Came
-from chunkfold.dialects._ag_ui_spelling import respelled, said, without_totals
+from chunkfold.dialects._ag_ui_spelling import CALL, ENVELOPE, respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._words import is_blank, is_real, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
-# On every event: when it was sent, and what it was made from. Nobody's answer.
-_ENVELOPE = frozenset({"type", "timestamp", "rawEvent"})
-_TEXT = _ENVELOPE | {"messageId", "role", "delta"}
-_CALL = _ENVELOPE | {"toolCallId", "toolCallName", "delta"}
-_RESULT = _ENVELOPE | {"toolCallId", "content"}
-_ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
-_RUN = _ENVELOPE | {"usage"}
+_TEXT = ENVELOPE | {"messageId", "role", "delta"}
+_RESULT = ENVELOPE | {"toolCallId", "content"}
+_ENCRYPTED = ENVELOPE | {"subtype", "entityId", "encryptedValue"}
+_RUN = ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
 
@@ -47,7 +44,7 @@ _ERROR = _RUN | {"message", "code"}
 _FIELDS: dict[str, tuple[str, frozenset[str]]] = {
     "text": ("messageId", _TEXT),
     "reasoning": ("messageId", _TEXT),
-    "tool_call": ("toolCallId", _CALL),
+    "tool_call": ("toolCallId", CALL),
 }
 
 # Carried as they are, and under which name.
@@ -123,7 +120,7 @@ class AGUI(Dialect):
             self.strange(payload, frame, word(kind, frame.event))
 
     def close(self) -> None:
-        self._retold.close()
+        self._start_held(self._retold.settle())
         if not self.w.finished and (not self.end_seen or self.w.errored):
             # Several calls may be open at once, and each has an end of its own.
             for slot in self._came.slots():
@@ -134,6 +131,7 @@ class AGUI(Dialect):
     # The run
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._start_held(self._retold.settle())
         if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
             self.begin_again(self._run)
         elif self.end_seen:
@@ -168,6 +166,7 @@ class AGUI(Dialect):
 
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
+        self._start_held(self._retold.settle())
         self.end_seen = True
         self.w.message(model=said(payload, "model"))
         self._usage(payload)
@@ -191,6 +190,7 @@ class AGUI(Dialect):
         w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._start_held(self._retold.settle())
         self.end_seen = True
         self._usage(payload)
         error = payload.get("error")
@@ -231,7 +231,7 @@ class AGUI(Dialect):
         """What a user, a developer or the system says is no answer: it is carried whole."""
         started, texts = self._others.pop(id_, (None, []))
         if started is not None:
-            self.w.unknown("message", {**_rest(started, _ENVELOPE), "content": "".join(texts)})
+            self.w.unknown("message", {**_rest(started, ENVELOPE), "content": "".join(texts)})
 
     def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
@@ -271,18 +271,27 @@ class AGUI(Dialect):
         verb, payload = payload["type"].rpartition("_")[2], without_totals(payload)
         if verb == "START":
             is_over = self._result_of(payload.get("toolCallId")) is not None
-            self._retold.begin(None if is_over else self._found("tool_call", payload), payload)
-        before = self._retold.take(payload)
-        if before is None:
+            if self._retold.begin(None if is_over else self._found("tool_call", payload), payload):
+                return
+        if self._retold.take(payload) is None:
             _VERBS[verb](self, "tool_call", payload)
-        else:
-            self._tell(before, _rest(payload, _CALL))
+
+    def _start_held(self, held: Iterable[Telling]) -> None:
+        """What was told under the id of a call before is of others."""
+        for telling in held:
+            slot = self._open("tool_call", telling.start)
+            for piece in telling.pieces:
+                self.w.delta(slot, piece)
+            if telling.is_over:
+                self.w.stop(slot)
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
         """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
         id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
-        self._retold.take(payload)
-        self._retold.end(id_)
+        telling = self._retold.take(_without(payload, "result"))
+        if telling is not None:
+            self._retold.end(telling)
+            payload = {"toolCallId": id_}
         slot = self._found("tool_call", payload)
         if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
             payload = {**_without(payload, "input"), "delta": json_text(given, frame, "input")}
@@ -292,11 +301,11 @@ class AGUI(Dialect):
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
         failed = {"is_error": True} if payload.get("isError") is True else {}
-        self._retold.end(payload.get("toolCallId"))
         self._add_result(payload.get("toolCallId"), payload.get("content"), {**_rest(payload, _RESULT), **failed})
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
         """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
+        self._start_held(self._retold.answer(id_))
         w, fields, slot = self.w, {**extra, "content": content}, self._result_of(id_)
         if slot is not None:
             w.update(slot, extra=fields)
@@ -407,8 +416,8 @@ class AGUI(Dialect):
         run's: they replace what came before.
         """
         w, messages = self.w, payload.get("messages")
-        self._retold.close()
-        w.extras(payload, _ENVELOPE | {"messages"})
+        self._start_held(self._retold.settle())
+        w.extras(payload, ENVELOPE | {"messages"})
         history, turn = self._divided([message for _, message in w.objects("message", messages)])
         # What becomes of the turn is in the parts; the rest is kept.
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
