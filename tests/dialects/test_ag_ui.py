@@ -584,3 +584,70 @@ def test_the_last_chunk_may_have_metadata_alone():
     last = named("TEXT_MESSAGE_CHUNK", metadata={"finishReason": "length"})
     part = folded(START, *text, last, END).parts[0]
     assert (part.text, part.extra["metadata"]) == ("Hi!", {"model": "m-1", "finishReason": "length"})
+
+
+def told(id, name, *pieces, anonymous=False):
+    """A call from its start to its end; *anonymous*: only its start names it."""
+    named = {} if anonymous else {"toolCallId": id}
+    pieces = [{"type": "TOOL_CALL_ARGS", **named, "delta": piece} for piece in pieces]
+    start = {"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": name}
+    return [start, *pieces, {"type": "TOOL_CALL_END", **named}]
+
+
+RESULT = {"type": "TOOL_CALL_RESULT", "messageId": "of c", "toolCallId": "c", "content": "ok"}
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+@pytest.mark.parametrize("between", [[], [*told("d", "inner", "{}"), {**RESULT, "toolCallId": "d"}]])
+def test_a_call_that_is_told_again_before_its_result_is_one(between, anonymous):
+    """LangGraph's adapters tell it once more when the tool has run, with the arguments as they write them."""
+    again = told("c", "task", '{"q": ', '"x"}', anonymous=anonymous)
+    response = folded(START, *told("c", "task", '{"q":"x"}'), *between, *again, RESULT, END)
+    calls = [call for call in calls_of(response) if call[0] == "c"]
+    assert calls == [("c", "task", "complete", '{"q":"x"}')]
+    assert [note.kind for note in response.diagnostics] == ["repeated_event"]
+    assert response.parts[-1].call_id == "c"
+
+
+@pytest.mark.parametrize("closing", [[], [RESULT], [END]])
+def test_a_call_that_is_told_again_has_the_arguments_that_come_then_if_it_had_none(closing):
+    again = told("c", "task", '{"q":', "1}")
+    response = folded(START, *told("c", "task"), *(again[:-1] if closing[:1] == [RESULT] else again), *closing, END)
+    assert calls_of(response) == [("c", "task", "complete", '{"q":1}')]
+
+
+def test_a_call_that_is_told_again_without_its_arguments_is_one():
+    """TanStack AI ends a call twice where Gemini says that it did not expect it."""
+    response = folded(START, *told("c", "task", "{}"), *told("c", "task"), END)
+    assert calls_of(response) == [("c", "task", "complete", "{}")]
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_calls_that_have_one_id_are_as_many_as_their_results_or_all_if_there_are_none(count):
+    """Kimi gives calls side by side one id."""
+    number = count or 3
+    calls = [event for at in range(number) for event in told("c", "grep", f'{{"p":{at}}}')]
+    results = [{**RESULT, "content": f"r{at}"} for at in range(count)]
+    response = folded(START, *calls, *results, END)
+    assert [call[2:] for call in calls_of(response)] == [("complete", f'{{"p":{at}}}') for at in range(number)]
+    assert [part.content for part in response.parts if part.kind == "server_tool_result"] == [
+        f"r{at}" for at in range(count)
+    ]
+
+
+def test_a_call_under_the_id_of_another_that_was_cut_is_cut():
+    response = folded(START, *told("c", "grep", '{"p":1}'), *told("c", "grep", '{"p":')[:-1])
+    assert [call[2] for call in calls_of(response)] == ["complete", "truncated"]
+
+
+@pytest.mark.parametrize("between", [[RESULT], [END, {**START, "runId": "next"}]])
+def test_a_call_with_the_id_of_one_that_is_answered_or_of_another_run_is_another(between):
+    response = folded(START, *told("c", "task", '{"q":1}'), *between, *told("c", "task", '{"q":2}'), END)
+    assert [call[3] for call in calls_of(response)] == ['{"q":1}', '{"q":2}']
+
+
+def test_what_is_told_again_beside_a_call_is_kept():
+    start, *rest = told("c", "task", "{}")
+    again = [{**start, "parentMessageId": "n", "title": "T"}, *rest]
+    response = folded(START, {**start, "parentMessageId": "m"}, *rest, *again, RESULT, END)
+    assert response.tool_calls[0].extra == {"parentMessageId": "n", "title": "T"}

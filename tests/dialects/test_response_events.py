@@ -552,3 +552,84 @@ def test_an_error_that_names_an_item_is_one_of_the_response():
     response = fold(added(texts(), output_index=0), event("stream_error", error=error, **place))
     assert response.error is not None
     assert (response.error.message, response.finish_reason) == ("The server is gone.", "error")
+
+
+def counted_up(*pieces, number, announced=True, stem="output_text", **place):
+    """A text of which each event has the next index, as vLLM of 2025 counts; or others, who announce no part."""
+    text, first = "".join(pieces), 1 if announced else 0
+    part = {"type": "output_text", "text": text, "annotations": []}
+    frames = [event("content_part.added", content_index=0, part={**part, "text": ""}, **place)] if announced else []
+    for index, piece in enumerate(pieces, first):
+        frames.append(event(f"{stem}.delta", content_index=index, delta=piece, **place))
+    frames.append(event(f"{stem}.done", content_index=number, text=text, **place))
+    if stem == "output_text":
+        frames.append(event("content_part.done", content_index=number + 1, part=part, **place))
+    return frames
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_text_whose_events_are_counted_up_is_one_part(is_cut):
+    frames = counted_up("I", " am", " here", number=4, item_id="a", output_index=0)
+    item = {**texts("I am here"), "id": "a"}
+    closing = [done(item, output_index=0), completed({**item, "id": "z"})]
+    start = added({**texts(), "id": "a"}, output_index=0)
+    response = fold(start, *(frames[:4] if is_cut else [*frames, *closing]))
+    assert [part.text for part in response.parts] == [response.text] == ["I am here"]
+    assert response.truncated is is_cut
+
+
+def test_reasoning_whose_events_are_counted_up_is_one_part_and_no_part_of_the_answer():
+    """vLLM of 2025 announces it as a text, and says once that a message begins at its index and under its id."""
+    thought = {"id": "a", "type": "reasoning", "summary": []}
+    whole = {**thought, "content": [{"type": "reasoning_text", "text": "Let me"}]}
+    answer = {**texts("Yes."), "id": "b"}
+    response = fold(
+        added(thought, output_index=0),
+        *counted_up("Let", " me", number=3, stem="reasoning_text", item_id="a", output_index=0),
+        done(whole, output_index=0),
+        added({**texts(), "id": "a"}, output_index=0),
+        *counted_up("Yes", ".", number=3, item_id="b", output_index=1),
+        done(answer, output_index=1),
+        completed({**whole, "id": "y"}, {**answer, "id": "z"}),
+    )
+    assert [(part.kind, part.text) for part in response.parts] == [("reasoning", "Let me"), ("text", "Yes.")]
+    assert [item["type"] for item in response.to_native()["output"]] == ["reasoning", "message"]
+
+
+def test_the_whole_text_under_the_next_index_is_no_part_where_none_was_announced():
+    frames = counted_up("I", " am", number=2, announced=False, item_id="a", output_index=0)
+    response = fold(added({**texts(), "id": "a"}, output_index=0), *frames, completed())
+    assert response.text == "I am"
+
+
+def test_texts_told_whole_under_indexes_of_their_own_are_parts_each():
+    told = [event("output_text.done", item_id="a", output_index=0, content_index=n, text="a") for n in range(2)]
+    response = fold(added({**texts(), "id": "a"}, output_index=0), *told, completed())
+    assert [part.text for part in response.parts] == ["a", "a"]
+
+
+def one_by_one(*said):
+    """A message each, told to its end."""
+    for index, text in enumerate(said):
+        item = {**texts(text), "id": f"msg_{index}"}
+        yield added({**texts(), "id": item["id"]}, output_index=index)
+        yield event("output_text.delta", item_id=item["id"], output_index=index, content_index=0, delta=text)
+        yield done(item, output_index=index)
+
+
+@pytest.mark.parametrize("cites", [False, True])
+def test_messages_that_are_one_in_the_closing_response_are_not_told_twice(cites):
+    """As gateways close a stream of Codex."""
+    source = {"type": "url_citation", "url": "u", "start_index": 0, "end_index": 3}
+    closing = {**texts("One. Two."), "id": "z"}
+    closing["content"][0]["annotations"] = [source] if cites else []
+    response = fold(*one_by_one("One. ", "Two."), completed(closing))
+    assert [part.text for part in response.parts] == ["One. ", "Two."]
+    assert list(response.annotations) == closing["content"][0]["annotations"]
+
+
+def test_a_delta_may_be_a_part_with_the_text_in_it():
+    """As a gateway before Codex passed parts of Claude's on."""
+    start = added({**texts(), "id": "msg_1"}, output_index=0)
+    pieces = [text_at(0, {"type": "output_text", "text": text}) for text in ("Hel", "lo")]
+    assert fold(start, *pieces, completed()).text == "Hello"

@@ -1,6 +1,6 @@
 """
-How servers spell the fields of AG-UI's events: names in snake case, as attributes of Python are spelled, and what
-TanStack AI says in names of its own, at first beside the protocol's and later in `metadata`.
+The fields of AG-UI's events, and how servers spell them: names in snake case, as attributes of Python are spelled, and
+what TanStack AI says in names of its own, at first beside the protocol's and later in `metadata`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from chunkfold.dialects._words import is_blank
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["respelled", "said", "without_totals"]
+__all__ = ["CALL", "ENVELOPE", "respelled", "said", "without_totals"]
 
+# On every event: when it was sent, and what it was made from. Nobody's answer.
+ENVELOPE: Final = frozenset({"type", "timestamp", "rawEvent"})
+# What a call is made of.
+CALL: Final = ENVELOPE | {"toolCallId", "toolCallName", "delta"}
 # What is read under other names.
 _OTHER_NAMES: Final = {
     "toolName": "toolCallName",

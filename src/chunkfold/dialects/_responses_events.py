@@ -9,7 +9,8 @@ from chunkfold.dialects._words import is_blank
 
 __all__ = [
     "AUDIO", "BESIDE", "INPUTS", "OF_INPUT", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "is_aside",
-    "renewed", "response_in", "told_beside",
+    "renewed", "response_in", "text_in",
+    "told_beside",
 ]  # fmt: skip
 
 # Fields of the response that some servers put beside it, or in its place.
@@ -94,11 +95,14 @@ def response_in(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def renewed(payload: dict[str, Any], kind: str) -> dict[str, Any]:
-    """An event under its name of today. Its delta may be an object with the text in it."""
-    delta = payload.get("delta")
-    if isinstance(delta, dict) and isinstance(delta.get("text"), str):
-        return {**payload, "type": kind, "delta": delta["text"]}
-    return {**payload, "type": kind}
+    """An event under its name of today."""
+    told = {"delta": text_in(payload["delta"])} if "delta" in payload else {}
+    return {**payload, "type": kind, **told}
+
+
+def text_in(delta: Any) -> Any:
+    """A delta, or the text in it where it is an object: so in drafts, and in gateways that pass on parts."""
+    return delta["text"] if isinstance(delta, dict) and isinstance(delta.get("text"), str) else delta
 
 
 def told_beside(kind: str, payload: dict[str, Any]) -> str:

@@ -129,7 +129,7 @@ class Items:
     def last_saying(self, given: Mapping[str, Any]) -> Item | None:
         """The last item of that type if it is not over and says the same. SGLang and TensorRT-LLM end one late."""
         item = self._last.get(kind_of(given))
-        return item if item is not None and not item.done and _says(item, _said_in(given)) else None
+        return item if item is not None and not item.done and _say([item], _said_in(given)) else None
 
     def may_be(self, item: Item, given: Mapping[str, Any]) -> bool:
         """False if the ids of *given*, or another name, say that it is another item than *item*."""
@@ -162,9 +162,10 @@ class Listing:
         self._listed = listed
         self._taken: set[int] = set()
         # Looked at only where ids do not tell: the calls that are listed, the types of which fewer are listed than
-        # came, and by type the items that are not listed by their call id.
+        # came, those of which there is but one then, and by type the items that are not listed by their call id.
         self._calls: set[tuple[str, str | None]] | None = None
         self._fewer: set[str] = set()
+        self._alone: set[str] = set()
         self._waiting: dict[str, list[Item]] = {}
 
     def find(self, place: int, given: Mapping[str, Any]) -> Item | None:
@@ -181,6 +182,21 @@ class Listing:
             if item is not None and self._is(item, given, call_id):
                 return item
         return self._find_doubtful(kind, given, named, placed)
+
+    def own(self, given: dict[str, Any]) -> dict[str, Any]:
+        """
+        A listed item without the texts of its parts, if it is the only one of its type and has the text of all that
+        came: gateways put several messages into one for the closing response. Citations are news only if none came.
+        """
+        self._look()
+        kind = kind_of(given)
+        came = [item for item in self._items.all if item.kind == kind] if kind in self._alone else []
+        if not came or not _say(came, _said_in(given)):
+            return given
+        told: dict[str, Any] = {"text": "", "refusal": ""}
+        if any(piece.is_cited for item in came for piece in item.parts()):
+            told["annotations"] = []
+        return {**given, **{family: _without_texts(given.get(family), told) for family in ("content", "summary")}}
 
     def _is(self, item: Item, given: Mapping[str, Any], call_id: str | None) -> bool:
         """True if nothing that *given* says tells it from that item. Where both ids agree, the name may be another."""
@@ -207,6 +223,7 @@ class Listing:
             self._calls = {(kind_of(given), text_of(given, "call_id")) for given in self._listed}
             listed, came = Counter(map(kind_of, self._listed)), Counter(item.kind for item in self._items.all)
             self._fewer = {kind for kind in came if listed[kind] < came[kind]}
+            self._alone = {kind for kind in self._fewer if listed[kind] == 1}
             for item in reversed(self._items.all):
                 is_listed = item.call_id is not None and (item.kind, item.call_id) in self._calls
                 if not is_listed or self._items.called(item.kind, item.call_id) is not item:
@@ -220,7 +237,7 @@ class Listing:
             if item.number in self._taken or sum(map(len, item.lists.values())) > AHEAD:
                 continue
             encrypted = given.get("encrypted_content")
-            if (encrypted and item.fields.get("encrypted") == encrypted) or _says(item, said):
+            if (encrypted and item.fields.get("encrypted") == encrypted) or _say([item], said):
                 return item
         return None
 
@@ -240,14 +257,18 @@ def _said_in(given: Mapping[str, Any]) -> dict[str, str]:
     return {family: _text_in(given.get(family)) for family in ("content", "summary")}
 
 
-def _says(item: Item, said: Mapping[str, str]) -> bool:
-    """True if the parts of a list of *item* say what is said there."""
+def _say(items: list[Item], said: Mapping[str, str]) -> bool:
+    """True if the parts of a list of *items* say what is said there."""
     for family, text in said.items():
-        pieces = [piece for _, piece in item.lists.get(family, ())]
+        pieces = [piece for item in items for _, piece in item.lists.get(family, ())]
         rest = rest_of(pieces, text) if text and pieces else None
         if rest is not None and pieces[-1].says(rest):
             return True
     return False
+
+
+def _without_texts(parts: Any, told: dict[str, Any]) -> Any:
+    return [{**part, **told} for part in parts if isinstance(part, dict)] if isinstance(parts, list) else parts
 
 
 def _text_in(parts: Any) -> str:

@@ -146,6 +146,24 @@ class Item(msgspec.Struct, eq=False):
         listed.append((kind, piece))
         self.pieces[key] = piece
 
+    def open_part(self, family: str, kind: Kind) -> Piece | None:
+        """The last part of that list, if it is of that kind, was told to begin, and is not over."""
+        listed = self.lists.get(family)
+        last_kind, piece = listed[-1] if listed else (kind, None)
+        return piece if piece is not None and last_kind == kind and piece.begun and piece.slot.open else None
+
+    def rest_told(self, family: str, kind: Kind, text: Any) -> tuple[Piece, str] | None:
+        """The last one of several parts of that kind, and what is its own of a *text* that is that of all of them."""
+        listed, at = self.lists.get(family, []), 0
+        if len(listed) < 2 or not isinstance(text, str) or not text:
+            return None
+        for other, piece in listed:
+            said = piece.text
+            if other != kind or said is None or not text.startswith(said, at):
+                return None
+            at += len(said)
+        return (piece, said) if said and at == len(text) else None
+
     def tells(self, family: str, text: Any) -> bool:
         """True if the other list of reasoning says that text, so that it is told twice."""
         other = [piece for _, piece in self.lists.get("summary" if family == "content" else "content", ())]

@@ -88,6 +88,30 @@ class ItemParts:
         for key, value in fields.items():
             self._w.extra(("output", item.place, family, piece.place, key), value)
 
+    def meant(
+        self, item: Item, key: tuple[str, Kind, int], told: dict[str, Any], field: str, *, begins: bool = False
+    ) -> tuple[Piece, dict[str, Any]]:
+        """
+        The part that an event is about, and what it *told* of it, with a whole text in its *field* that is its own.
+
+        vLLM of 2025 gives each event about a text the next index: where none *begins* under it, what is open is meant.
+        Others announce no part at all: the text of all parts that came is then no further one.
+        """
+        family, kind, _ = key
+        if begins or key in item.pieces or family != "content":
+            piece = self.at(item, *key)
+            piece.begun |= begins
+            return piece, told
+        begun = item.open_part(family, kind)
+        of_all = item.rest_told(family, kind, told.get(field)) if begun is None else None
+        if begun is not None or of_all is not None:
+            self._w.singular = True  # a later event with that index may be about another part
+        if begun is not None:
+            return begun, told
+        if of_all is not None:
+            return of_all[0], {**told, field: of_all[1]}
+        return self.at(item, *key), told
+
     def at(self, item: Item, family: str, kind: Kind, place: int) -> Piece:
         """The part at that place, opened if there is none. The first part of reasoning is there with the item."""
         key = (family, kind, place)

@@ -43,6 +43,8 @@ class Piece(msgspec.Struct, eq=False):
     """Further fields of the part, for the dialect to compare."""
     place: int = 0
     """The how-manieth of its list it is."""
+    begun: bool = False
+    """True if an event told that it begins."""
     # The end of the text, and of what was before it the length and the checksum of each stretch.
     _pieces: list[str] = []
     _stretches: list[tuple[int, int]] = []
@@ -55,6 +57,11 @@ class Piece(msgspec.Struct, eq=False):
     def has_text(self) -> bool:
         """True if some text has come."""
         return bool(self._pieces or self._stretches or self.slot.whole)
+
+    @property
+    def is_cited(self) -> bool:
+        """True if some annotation has come."""
+        return bool(self._cited)
 
     @property
     def text(self) -> str | None:

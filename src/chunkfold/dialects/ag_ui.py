@@ -13,35 +13,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
-
 from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
+from chunkfold.dialects._ag_ui_costs import run_usage
 from chunkfold.dialects._ag_ui_lanes import OF_PARTS, Lanes
 from chunkfold.dialects._ag_ui_messages import key_of, write_whole
+from chunkfold.dialects._ag_ui_retold import Retold, Telling
 from chunkfold.dialects._ag_ui_snapshots import Came
-from chunkfold.dialects._ag_ui_spelling import respelled, said, without_totals
+from chunkfold.dialects._ag_ui_spelling import CALL, ENVELOPE, respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import is_blank, is_real, word
-from chunkfold.response import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.parts import Kind
 
-# On every event: when it was sent, and what it was made from. Nobody's answer.
-_ENVELOPE = frozenset({"type", "timestamp", "rawEvent"})
-_TEXT = _ENVELOPE | {"messageId", "role", "delta"}
-_CALL = _ENVELOPE | {"toolCallId", "toolCallName", "delta"}
-_RESULT = _ENVELOPE | {"toolCallId", "content"}
-_ENCRYPTED = _ENVELOPE | {"subtype", "entityId", "encryptedValue"}
-_RUN = _ENVELOPE | {"usage"}
+_TEXT = ENVELOPE | {"messageId", "role", "delta"}
+_RESULT = ENVELOPE | {"toolCallId", "content"}
+_ENCRYPTED = ENVELOPE | {"subtype", "entityId", "encryptedValue"}
+_RUN = ENVELOPE | {"usage"}
 _TRANSPORT = frozenset({"timestamp", "rawEvent"})
 _ERROR = _RUN | {"message", "code"}
 
@@ -49,7 +44,7 @@ _ERROR = _RUN | {"message", "code"}
 _FIELDS: dict[str, tuple[str, frozenset[str]]] = {
     "text": ("messageId", _TEXT),
     "reasoning": ("messageId", _TEXT),
-    "tool_call": ("toolCallId", _CALL),
+    "tool_call": ("toolCallId", CALL),
 }
 
 # Carried as they are, and under which name.
@@ -99,6 +94,7 @@ class AGUI(Dialect):
         self._has_reasoned = False
         # The parts that belong to messages and calls, for a snapshot to compare with.
         self._came = Came(writer)
+        self._retold = Retold(writer)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         payload = respelled(payload)
@@ -124,6 +120,7 @@ class AGUI(Dialect):
             self.strange(payload, frame, word(kind, frame.event))
 
     def close(self) -> None:
+        self._start_held(self._retold.settle())
         if not self.w.finished and (not self.end_seen or self.w.errored):
             # Several calls may be open at once, and each has an end of its own.
             for slot in self._came.slots():
@@ -134,12 +131,14 @@ class AGUI(Dialect):
     # The run
 
     def _run_started(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._start_held(self._retold.settle())
         if self._run and self._run == payload.get("runId") and (self.w.errored or not self.end_seen):
             self.begin_again(self._run)
         elif self.end_seen:
             # Another run may follow, or the next turn of this one; nothing is at its end any more.
             self.end_seen = False
             self.w.reset(self.w.count(0), "step")
+        self._retold.begin_run()
         self._run = self._run or payload.get("runId")
         self._names = self._names or {name: payload[name] for name in ("threadId", "runId") if name in payload}
         self.w.message(id=self._run, model=said(payload, "model"))
@@ -156,6 +155,7 @@ class AGUI(Dialect):
     def begin_again(self, next_id: Any = None) -> None:
         self._others.clear()
         self._came.clear()
+        self._retold.clear()
         self._lanes.clear()
         super().begin_again(next_id)
 
@@ -166,6 +166,7 @@ class AGUI(Dialect):
 
     def _run_finished(self, payload: dict[str, Any], frame: Frame) -> None:
         """Before 1.0 there was no outcome: a run that finishes is a success."""
+        self._start_held(self._retold.settle())
         self.end_seen = True
         self.w.message(model=said(payload, "model"))
         self._usage(payload)
@@ -189,6 +190,7 @@ class AGUI(Dialect):
         w.extra(("outcome",), outcome)
 
     def _run_error(self, payload: dict[str, Any], frame: Frame) -> None:
+        self._start_held(self._retold.settle())
         self.end_seen = True
         self._usage(payload)
         error = payload.get("error")
@@ -203,7 +205,7 @@ class AGUI(Dialect):
         if "usage" in payload and not entries:
             self.w.extra(("usage",), usage)
         if entries:
-            self.w.usage({"usage": entries}, _run_usage)
+            self.w.usage({"usage": entries}, run_usage)
 
     # Messages and reasoning
 
@@ -229,7 +231,7 @@ class AGUI(Dialect):
         """What a user, a developer or the system says is no answer: it is carried whole."""
         started, texts = self._others.pop(id_, (None, []))
         if started is not None:
-            self.w.unknown("message", {**_rest(started, _ENVELOPE), "content": "".join(texts)})
+            self.w.unknown("message", {**_rest(started, ENVELOPE), "content": "".join(texts)})
 
     def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
@@ -266,11 +268,30 @@ class AGUI(Dialect):
     # Calls and their results
 
     def _call(self, payload: dict[str, Any], frame: Frame) -> None:
-        _VERBS[payload["type"].rpartition("_")[2]](self, "tool_call", without_totals(payload))
+        verb, payload = payload["type"].rpartition("_")[2], without_totals(payload)
+        if verb == "START":
+            is_over = self._result_of(payload.get("toolCallId")) is not None
+            if self._retold.begin(None if is_over else self._found("tool_call", payload), payload):
+                return
+        if self._retold.take(payload) is None:
+            _VERBS[verb](self, "tool_call", payload)
+
+    def _start_held(self, held: Iterable[Telling]) -> None:
+        """What was told under the id of a call before is of others."""
+        for telling in held:
+            slot = self._open("tool_call", telling.start)
+            for piece in telling.pieces:
+                self.w.delta(slot, piece)
+            if telling.is_over:
+                self.w.stop(slot)
 
     def _call_end(self, payload: dict[str, Any], frame: Frame) -> None:
         """The arguments are complete; the tool has not run yet, or the end says it a second time with the result."""
         id_, given, result = payload.get("toolCallId"), payload.get("input"), payload.get("result")
+        telling = self._retold.take(_without(payload, "result"))
+        if telling is not None:
+            self._retold.end(telling)
+            payload = {"toolCallId": id_}
         slot = self._found("tool_call", payload)
         if slot is not None and not slot.has_text and is_blank(payload.get("delta")) and not is_blank(given):
             payload = {**_without(payload, "input"), "delta": json_text(given, frame, "input")}
@@ -284,6 +305,7 @@ class AGUI(Dialect):
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
         """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
+        self._start_held(self._retold.answer(id_))
         w, fields, slot = self.w, {**extra, "content": content}, self._result_of(id_)
         if slot is not None:
             w.update(slot, extra=fields)
@@ -394,7 +416,8 @@ class AGUI(Dialect):
         run's: they replace what came before.
         """
         w, messages = self.w, payload.get("messages")
-        w.extras(payload, _ENVELOPE | {"messages"})
+        self._start_held(self._retold.settle())
+        w.extras(payload, ENVELOPE | {"messages"})
         history, turn = self._divided([message for _, message in w.objects("message", messages)])
         # What becomes of the turn is in the parts; the rest is kept.
         kept = history + [message for message in turn if word(message.get("role")) not in _MESSAGES]
@@ -519,25 +542,6 @@ def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 def _without(payload: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if name not in names}
-
-
-def _run_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of a run: that of all its calls of models together."""
-    whole = Usage.sum(_call_usage(entry) for entry in raw["usage"])
-    return msgspec.structs.replace(whole, raw=raw)
-
-
-def _call_usage(raw: dict[str, Any]) -> Usage:
-    prompt = count(raw, "inputTokens", "input_tokens", "promptTokens")
-    output = count(raw, "outputTokens", "output_tokens", "completionTokens")
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=output,
-        total_tokens=total(count(raw, "totalTokens", "total_tokens"), prompt, output),
-        cached_input_tokens=count(raw, "cachedInputTokens", "cached_input_tokens", "promptTokensDetails.cachedTokens"),
-        cache_write_input_tokens=count(raw, "cacheWriteInputTokens", "cache_write_input_tokens"),
-        reasoning_tokens=count(raw, "reasoningTokens", "reasoning_tokens", "completionTokensDetails.reasoningTokens"),
-    )
 
 
 # What a part is made of in each kind of message, and in a call.

@@ -33,6 +33,7 @@ from chunkfold.dialects._responses_events import (
     is_aside,
     renewed,
     response_in,
+    text_in,
     told_beside,
 )  # fmt: skip
 from chunkfold.dialects._responses_items import Items, Listing, checksum, index_of, kind_of, text_of
@@ -277,7 +278,7 @@ class OpenAIResponses(Dialect):
                 _responses_calls.cut(self.w, item, given)
             if texts is None and _responses_calls.has_object_input(kind_of(given), given):
                 texts = _json.raw_items_at(frame.data, *path) if isinstance(output, list) else []
-            self._finish(item, given, bytes(texts[place]) if texts else b"")
+            self._finish(item, listing.own(given), bytes(texts[place]) if texts else b"")
 
     # Items
 
@@ -438,37 +439,40 @@ class OpenAIResponses(Dialect):
                 continue
             if not is_done and item.leave(key):
                 self._found.clear()
-            piece = self._parts.at(item, *key)
+            piece, part = self._parts.meant(item, key, part, field, begins=not is_done)
             if is_done or not piece.has_text:
                 self._parts.take(item, part, default, piece)
             if is_done:
                 self._parts.keep(item, family, piece, {key: payload[key] for key in ("status",) if key in payload})
                 self.w.stop(piece.slot)
 
-    def _text_piece(self, payload: dict[str, Any]) -> Piece:
-        """The part that an event about text is about."""
+    def _text_piece(self, payload: dict[str, Any]) -> tuple[Piece, dict[str, Any]]:
+        """The part that an event about text is about, and the event, with a whole text that is that part's own."""
         stem, kind, family, part_kind, sub, whole = TEXTS[payload["type"]]
         key = (stem, index_of(payload, "output_index"), index_of(payload, sub) or 0)
         thought = self._items.thought(text_of(payload, "item_id")) if stem == "output_text" else None
         if thought is not None:
             self.w.singular = True  # with another id it is of the answer
-            return self._parts.at(thought, family, "reasoning", key[2])
+            return self._parts.at(thought, family, "reasoning", key[2]), payload
         piece = self._found.get(key)
         if piece is None:
             said = {family: [{"text": payload[whole]}]} if payload.get(whole) else None
             item = self._item(payload, kind, said)
-            piece = self._parts.at(item, family, part_kind, key[2])
-            if self._items.placed(key[1], kind) is item and not self._items.index_reused:
+            place = (family, part_kind, key[2])
+            piece, payload = self._parts.meant(item, place, payload, whole)
+            is_placed = self._items.placed(key[1], kind) is item and not self._items.index_reused
+            if is_placed and place in item.pieces:
                 self._found[key] = piece
-        return piece
+        return piece, payload
 
     def _text_event(self, payload: dict[str, Any], frame: Frame) -> None:
         """More text or all of it, with the log-probabilities of its tokens; or an annotation."""
-        delta, logprobs = payload.get("delta"), payload.get("logprobs")
-        text, annotation = payload.get(TEXTS[payload["type"]][5]), payload.get("annotation")
-        if not (delta or text or annotation or logprobs):
+        delta, logprobs = text_in(payload.get("delta")), payload.get("logprobs")
+        field, annotation = TEXTS[payload["type"]][5], payload.get("annotation")
+        if not (delta or payload.get(field) or annotation or logprobs):
             return
-        piece = self._text_piece(payload)
+        piece, payload = self._text_piece(payload)
+        text = payload.get(field)
         if isinstance(delta, str) and delta:
             piece.delta(self.w, delta)
         if text or annotation:
