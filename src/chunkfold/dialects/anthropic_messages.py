@@ -217,6 +217,8 @@ class AnthropicMessages(Dialect):
             return w.start(0, known, **key, extra={**rest, "redacted": True, "encrypted": block.get("data")})
         if known in CALLS:
             number = {"index": index} if type(index) is int else {}
+            if w.is_whole and block.get("input") == {}:
+                rest["$form"] = "object"
             tool = "function" if kind == "tool_use" else kind
             name, id_ = block.get("name"), block.get("id")
             return w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})
