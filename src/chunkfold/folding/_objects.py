@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from operator import index
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def json_payload(payload: dict[str, Any]) -> dict[str, Any]:
 
 _JSON = frozenset({str, int, float, bool, NoneType})
 _ANY_DEPTH = 1 << 30
+_DIGITS_OF_A_COUNT = 19
 
 
 def is_usual(payload: dict[str, Any], depth: int | None) -> bool:
@@ -156,11 +158,13 @@ def _is_derived(item: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """*value* with every object in it as a dict, and what is absent left out. What has no known shape stays."""
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, (str, int, float)):
+    if type(value) in _JSON:
         return value
-    if isinstance(value, bytes):
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, (str, float)) or hasattr(value, "as_tuple") or hasattr(type(value), "__index__"):
+        return _bare(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
         import binascii
 
         return binascii.b2a_base64(value, newline=False).decode()  # as it was on the wire
@@ -176,6 +180,27 @@ def _plain(value: Any) -> Any:
             items.append(_plain(item))  # noqa: PERF401
         return items
     return _fields(value)
+
+
+def _bare(value: Any) -> Any:
+    """
+    A text or number as JSON is decoded. Other code has its own: what DynamoDB and ijson give has Decimals, what NumPy
+    gives integers that are no `int`.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float.__pos__(value)
+    if not hasattr(value, "as_tuple"):
+        return index(value)
+    if not value.is_finite():
+        return str(value)
+    exponent = value.as_tuple().exponent
+    if exponent == 0 or (exponent > 0 and value.adjusted() < _DIGITS_OF_A_COUNT):
+        return int(value)
+    number = float(value)
+    # Where a float would be written otherwise, as 1.10 or what has many digits, the exact number is the safer one.
+    return number if str(number) == str(value) else value
 
 
 def _fields(item: Any) -> Any:
