@@ -36,6 +36,16 @@ class Reason(enum.Enum):
     STOP = "STOP"
 
 
+class OfNumPy:
+    """An array, or a number that is no `int`."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
 class NotGiven:
     pass
 
@@ -190,6 +200,7 @@ def test_a_dataclass_without_a_dict_is_read_by_its_fields():
         pytest.param(lambda delta: [types.SimpleNamespace(index=0, delta=vars(delta))], id="vars()"),
         pytest.param(lambda delta: ({"index": 0, "delta": delta},), id="a tuple"),
         pytest.param(lambda delta: [UserDict(index=0, delta=delta)], id="another mapping"),
+        pytest.param(lambda delta: OfNumPy([{"index": 0, "delta": delta}]), id="an array of NumPy's"),
     ],
 )
 def test_payloads_that_are_dicts_may_hold_what_is_none(inside):
@@ -231,16 +242,6 @@ class Float(float):
     pass
 
 
-class Int64:
-    """As NumPy has it: an integer that is no `int`."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __index__(self):
-        return self.value
-
-
 def with_numbers(value, whole, real):
     if isinstance(value, dict):
         return {key: with_numbers(item, whole, real) for key, item in value.items()}
@@ -254,7 +255,7 @@ def with_numbers(value, whole, real):
     [
         pytest.param(lambda number: Decimal(str(number)), lambda number: Decimal(str(number)), id="Decimals"),
         pytest.param(Count, Float, id="numbers of a kind of their own"),
-        pytest.param(Int64, Float, id="NumPy's"),
+        pytest.param(OfNumPy, OfNumPy, id="NumPy's"),
     ],
 )
 def test_numbers_of_other_code_are_numbers(whole, real):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from operator import index
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +89,12 @@ def json_payload(payload: dict[str, Any]) -> dict[str, Any]:
 _JSON = frozenset({str, int, float, bool, NoneType})
 _ANY_DEPTH = 1 << 30
 _DIGITS_OF_A_COUNT = 19
+# What makes a plain value of one whose class is derived from its own.
+_EXACTLY: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
 
 
 def is_usual(payload: dict[str, Any], depth: int | None) -> bool:
@@ -162,8 +167,9 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return _plain(value.value)
-    if isinstance(value, (str, float)) or hasattr(value, "as_tuple") or hasattr(type(value), "__index__"):
-        return _bare(value)
+    for kind, exact in _EXACTLY:
+        if isinstance(value, kind):
+            return exact(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         import binascii
 
@@ -182,27 +188,6 @@ def _plain(value: Any) -> Any:
     return _fields(value)
 
 
-def _bare(value: Any) -> Any:
-    """
-    A text or number as JSON is decoded. Other code has its own: what DynamoDB and ijson give has Decimals, what NumPy
-    gives integers that are no `int`.
-    """
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, float):
-        return float.__pos__(value)
-    if not hasattr(value, "as_tuple"):
-        return index(value)
-    if not value.is_finite():
-        return str(value)
-    exponent = value.as_tuple().exponent
-    if exponent == 0 or (exponent > 0 and value.adjusted() < _DIGITS_OF_A_COUNT):
-        return int(value)
-    number = float(value)
-    # Where a float would be written otherwise, as 1.10 or what has many digits, the exact number is the safer one.
-    return number if str(number) == str(value) else value
-
-
 def _fields(item: Any) -> Any:
     kind = type(item)
     named = getattr(item, "__pydantic_fields_set__", None)
@@ -219,12 +204,27 @@ def _fields(item: Any) -> Any:
         return _plain(item.to_dict())
     if callable(getattr(item, "isoformat", None)):
         return item.isoformat().replace("+00:00", "Z")
+    if callable(getattr(item, "as_tuple", None)):
+        return _of_decimal(item)
+    if callable(getattr(item, "tolist", None)):  # NumPy's arrays and numbers, in what pandas reads of Parquet
+        return _plain(item.tolist())
     attributes = getattr(item, "__dict__", None)
     if attributes is None and hasattr(item, "__dataclass_fields__"):
         attributes = {name: getattr(item, name) for name in item.__dataclass_fields__ if hasattr(item, name)}
     if attributes is None or kind.__module__ == "builtins" or any(hasattr(item, name) for name in _OF_SOURCES):
         return item
     return {name: _plain(held) for name, held in attributes.items() if name[0] != "_" and _is_there(held)}
+
+
+def _of_decimal(number: Any) -> Any:
+    """A Decimal as JSON is decoded: items of DynamoDB have these for all numbers, ijson and others for some."""
+    if not number.is_finite():
+        return str(number)
+    exponent = number.as_tuple().exponent
+    if exponent == 0 or (exponent > 0 and number.adjusted() < _DIGITS_OF_A_COUNT):
+        return int(number)
+    # Where a float would be written otherwise, as 1.10 or what has many digits, the exact number is the safer one.
+    return float(number) if str(float(number)) == str(number) else number
 
 
 def _no_payload(item: Any) -> str:
