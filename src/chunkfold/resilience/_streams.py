@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from chunkfold.basis._at_exit import remember
-from chunkfold.basis._wording import checked
+from chunkfold.basis._wording import checked, described
 from chunkfold.doors._intake import next_of
 from chunkfold.doors._observers import NAMES, Observers, Teller
 from chunkfold.doors._sources import Opened, _WrongUse, open_async_source, open_source
@@ -195,6 +195,10 @@ class _Resilient:
         # How to close what is read, a file too since it was opened for us alone, and to leave what opened it.
         self._ways_out: list[Callable[[], Any]] = []
         remember(self)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A copy would read from the same source, and close it when it is collected."""
+        raise TypeError(f"a stream cannot be copied or pickled, but its response() can: {described(self)}")
 
     def response(self) -> Response:
         """The response so far, complete once the stream is over. It never waits."""
