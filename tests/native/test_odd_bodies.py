@@ -334,9 +334,6 @@ def cohere(finish="COMPLETE", **message):
 
 COHERE = {
     "nothing-but-a-message": {"message": {}, "finish_reason": None},
-    "calls-that-the-limit-cut": cohere("MAX_TOKENS", tool_calls=[
-        {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}} for arguments in ("", {})
-    ]),
     "failed": {"message": {}, "finish_reason": "ERROR", "error": "gone"},
     "text": cohere(content="a"),
     "blocks-that-leave-something-out": cohere(content=[{"type": "text"}, {"text": "a"}, {"type": "thinking", "thinking": ""}, {}]),

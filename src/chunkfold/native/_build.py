@@ -99,16 +99,7 @@ def usage_of(usage: Usage | None) -> dict[str, Any] | None:
 
 
 def arguments_of(call: ToolCall) -> Any:
-    """
-    The arguments as an object; the exact text where they are none, since half a call must not look like one. What came
-    as an object with nothing in it is one: so a body that was not streamed has a call of Claude's that the limit cut.
-    """
-    if call.extra.get("$form") == "object" and not call.raw_arguments.strip():
-        return {}
-    return _object_or_text(call)
-
-
-def _object_or_text(call: ToolCall) -> Any:
+    """The arguments as an object; the exact text where they are none, since half a call must not look like one."""
     if not call.is_usable or call.type == "custom":
         return call.raw_arguments
     return _json.parse_arguments(call.raw_arguments, None) if call.raw_arguments.strip() else {}
@@ -128,7 +119,7 @@ def with_object(part: AnyPart) -> AnyPart:
 
     For requests to providers that want an object there, and refuse the whole conversation for the text of half a call.
     """
-    if not isinstance(part, ToolCall) or isinstance(_object_or_text(part), dict):
+    if not isinstance(part, ToolCall) or isinstance(arguments_of(part), dict):
         return part
     if part.status == "open" and _json.is_object(part.raw_arguments):
         return replace(part, status="complete")  # made by hand
