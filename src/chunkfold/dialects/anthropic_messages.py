@@ -85,7 +85,7 @@ class AnthropicMessages(Dialect):
         for slot, _ in list(self._summaries.values()):
             self._sum_up(slot)
         self.w.cut_though_stopped(0)
-        self.w.cut_in_a_body(0)
+        self.cut_in_a_body()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = _kind(payload, frame.event)

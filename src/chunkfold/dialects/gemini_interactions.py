@@ -96,7 +96,7 @@ class GeminiInteractions(Dialect):
         self._costs = Costs()
 
     def close(self) -> None:
-        self.w.cut_in_a_body(0)
+        self.cut_in_a_body()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
