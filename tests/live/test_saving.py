@@ -281,7 +281,7 @@ def test_forged_bytes_give_a_folder_or_restore_error_and_nothing_else(data):
 # Copies
 
 
-STREAM = b"".join(b'data: {"choices":[{"index":0,"delta":{"content":"%d"}}]}\n\n' % number for number in range(10))
+TEN_PIECES = b"".join(b'data: {"choices":[{"index":0,"delta":{"content":"%d"}}]}\n\n' % number for number in range(10))
 COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda folder: pickle.loads(pickle.dumps(folder))}
 
 
@@ -290,11 +290,11 @@ COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda folder:
 def test_a_copy_of_a_folder_goes_on_for_itself(how, at):
     """A shallow one shared what is under way with the first, and a deep one could not read on."""
     folder = Folder(live_arguments=True)
-    folder.feed(STREAM[:at])
+    folder.feed(TEN_PIECES[:at])
     twin = how(folder)
     assert twin.close().ended == "eof"
     twin = how(folder)
-    assert twin.feed(STREAM[at:]) == folder.feed(STREAM[at:])
+    assert twin.feed(TEN_PIECES[at:]) == folder.feed(TEN_PIECES[at:])
     assert twin.close() == folder.close()
     assert how(folder).close() == folder.close()
 
@@ -308,9 +308,9 @@ def test_a_copy_of_a_folder_of_ones_own_class_has_what_that_has():
             return super().feed(data, events)
 
     folder = Counting()
-    folder.feed(STREAM[:80])
+    folder.feed(TEN_PIECES[:80])
     twin = copy.copy(folder)
-    twin.feed(STREAM[80:])
+    twin.feed(TEN_PIECES[80:])
     assert (type(twin), folder.fed, twin.fed) == (Counting, 1, 2)
     assert twin.close().text == "0123456789"
 
@@ -318,6 +318,6 @@ def test_a_copy_of_a_folder_of_ones_own_class_has_what_that_has():
 @pytest.mark.parametrize("at", [0, 20, 80, 200, 250])
 def test_a_deep_copy_of_a_decoder_reads_on(at):
     decoder = Decoder()
-    decoder.feed(STREAM[:at])
+    decoder.feed(TEN_PIECES[:at])
     twin = copy.deepcopy(decoder)
-    assert twin.feed(STREAM[at:]) + twin.close() == decoder.feed(STREAM[at:]) + decoder.close()
+    assert twin.feed(TEN_PIECES[at:]) + twin.close() == decoder.feed(TEN_PIECES[at:]) + decoder.close()
