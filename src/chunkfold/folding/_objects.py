@@ -167,9 +167,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return _plain(value.value)
-    for kind, exact in _EXACTLY:
-        if isinstance(value, kind):
-            return exact(value)
+    if isinstance(value, (str, int, float)):
+        return next(exact(value) for kind, exact in _EXACTLY if isinstance(value, kind))
     if isinstance(value, (bytes, bytearray, memoryview)):
         import binascii
 
