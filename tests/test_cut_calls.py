@@ -291,6 +291,7 @@ CUT_IN_BODIES = {
     "cohere-v2": lambda text: {"id": "c", "finish_reason": None, "message": {"role": "assistant", "tool_calls": [
         {"id": "id0", "type": "function", "function": {"name": "pay", "arguments": text}},
     ]}},
+    "cohere-v1": lambda text: {"generation_id": "g", "text": "", "tool_calls": [{"name": "pay", "parameters": text}]},
     "gemini-interactions": lambda text: {"object": "interaction", "id": "i", "status": "in_progress", "steps": [
         {"type": "function_call", "id": "id0", "name": "pay", "arguments": text},
     ]},
