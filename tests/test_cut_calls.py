@@ -280,3 +280,42 @@ def test_a_call_of_gemini_comes_whole():
     for reason in ({}, {"finishReason": "MAX_TOKENS"}, {"finishReason": "STOP"}):
         frames = [sse({"candidates": [{"content": {"role": "model", "parts": [call]}, **reason}]})]
         assert [made.status for made in fold(frames, "gemini").tool_calls] == ["empty"]
+
+
+# Bodies that were made of streams that were cut
+
+CUT_IN_BODIES = {
+    "anthropic-messages": lambda text: {"type": "message", "role": "assistant", "stop_reason": None, "usage": {}, "content": [
+        {"type": "tool_use", "id": "id0", "name": "pay", "input": text},
+    ]},
+    "cohere-v2": lambda text: {"id": "c", "finish_reason": None, "message": {"role": "assistant", "tool_calls": [
+        {"id": "id0", "type": "function", "function": {"name": "pay", "arguments": text}},
+    ]}},
+    "cohere-v1": lambda text: {"generation_id": "g", "text": "", "tool_calls": [{"name": "pay", "parameters": text}]},
+    "gemini-interactions": lambda text: {"object": "interaction", "id": "i", "status": "in_progress", "steps": [
+        {"type": "function_call", "id": "id0", "name": "pay", "arguments": text},
+    ]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", CUT_IN_BODIES)
+def test_a_call_without_arguments_in_a_body_without_a_reason_is_not_run(dialect):
+    """Half a call that was kept as the body of an answer would be run with no arguments when that is read again."""
+    response = Response.from_native(CUT_IN_BODIES[dialect](""), dialect)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [("", "truncated")]
+    assert Response.from_native(response.to_native(), dialect).tool_calls == response.tool_calls
+    for text in ({}, {"x": 1}):
+        (call,) = Response.from_native(CUT_IN_BODIES[dialect](text), dialect).tool_calls
+        assert call.arguments == text
+    body = CUT_IN_BODIES[dialect]("")
+    body.update(stop_reason="tool_use", finish_reason="TOOL_CALL", status="requires_action")
+    (call,) = Response.from_native(body, dialect).tool_calls
+    assert call.status == "empty"
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_call_of_a_stream_that_was_cut_is_no_call_without_arguments_in_its_body(number):
+    frames = list(claude())[: number + 1]
+    response = fold(frames, "anthropic-messages")
+    again = Response.from_native(response.to_native())
+    assert [call.status for call in again.tool_calls] == [call.status for call in response.tool_calls]

@@ -10,6 +10,7 @@ import http.client
 import types
 import warnings
 from collections import UserDict
+from decimal import Decimal
 
 import msgspec
 import pydantic
@@ -33,6 +34,16 @@ class Model:
 
 class Reason(enum.Enum):
     STOP = "STOP"
+
+
+class OfNumPy:
+    """An array, or a number that is no `int`."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
 
 
 class NotGiven:
@@ -189,6 +200,7 @@ def test_a_dataclass_without_a_dict_is_read_by_its_fields():
         pytest.param(lambda delta: [types.SimpleNamespace(index=0, delta=vars(delta))], id="vars()"),
         pytest.param(lambda delta: ({"index": 0, "delta": delta},), id="a tuple"),
         pytest.param(lambda delta: [UserDict(index=0, delta=delta)], id="another mapping"),
+        pytest.param(lambda delta: OfNumPy([{"index": 0, "delta": delta}]), id="an array of NumPy's"),
     ],
 )
 def test_payloads_that_are_dicts_may_hold_what_is_none(inside):
@@ -216,6 +228,81 @@ def test_what_google_genai_dumps_is_as_on_the_wire():
     assert (call.extra["signature"], picture.data) == ("/wA=", b"\x89PNG")
     assert type(response.native_finish_reason) is str
     assert chunkfold.Response.from_json(response.to_json()) == response
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Count(int):
+    pass
+
+
+class Float(float):
+    pass
+
+
+def with_numbers(value, whole, real):
+    if isinstance(value, dict):
+        return {key: with_numbers(item, whole, real) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(item, whole, real) for item in value]
+    return whole(value) if type(value) is int else real(value) if type(value) is float else value
+
+
+@pytest.mark.parametrize(
+    ("whole", "real"),
+    [
+        pytest.param(lambda number: Decimal(str(number)), lambda number: Decimal(str(number)), id="Decimals"),
+        pytest.param(Count, Float, id="numbers of a kind of their own"),
+        pytest.param(OfNumPy, OfNumPy, id="NumPy's"),
+    ],
+)
+def test_numbers_of_other_code_are_numbers(whole, real):
+    """Items of DynamoDB hold Decimals: choices got mixed, and the usage lost, since these are no `int`."""
+    fragment = {"index": 1, "id": "a", "function": {"name": "f", "arguments": {"n": 3, "x": 1.5}}}
+    usage = {"prompt_tokens": 3, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 1}, "cost": 0.25}
+    scored = {"content": [{"token": "b", "logprob": -0.5}]}
+    payloads = [
+        {
+            "object": "chat.completion.chunk",
+            "created": 5,
+            "choices": [{"index": 0, "delta": {"tool_calls": [fragment]}}],
+        },
+        {"object": "chat.completion.chunk", "choices": [{"index": 1, "delta": {"content": "b"}, "logprobs": scored}]},
+        {"object": "chat.completion.chunk", "choices": [], "usage": usage},
+    ]
+    response = chunkfold.fold(with_numbers(payloads, whole, real))
+    assert response == chunkfold.fold(payloads)
+    assert (len(response.choices), response.usage.input_tokens, response.tool_calls[0].index) == (2, 3, 1)
+    assert response.to_json() == chunkfold.fold(payloads).to_json()
+    assert (
+        chunkfold.fold([types.SimpleNamespace(**payload) for payload in with_numbers(payloads, whole, real)])
+        == response
+    )
+
+
+def test_a_decimal_stays_what_it_is_where_a_float_would_not_be_the_same():
+    """A sum of money in the arguments of a call is not rounded on the way."""
+    fields = {"a": Decimal("1e400"), "b": Decimal("NaN"), "c": Decimal("3E+2"), "d": Decimal("0.25")}
+    money = {"x": Decimal("12345678901234567.89"), "y": Decimal("1.10")}
+    fragment = {"index": 0, "id": "a", "function": {"name": "f", "arguments": money}}
+    payload = {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {"tool_calls": [fragment]}}],
+        **fields,
+    }
+    response = chunkfold.fold([payload])
+    assert {name: response.extra[name] for name in fields} == {"a": Decimal("1e400"), "b": "NaN", "c": 300, "d": 0.25}
+    assert response.tool_calls[0].raw_arguments == '{"x":12345678901234567.89,"y":1.10}'
+
+
+def test_a_folder_that_was_fed_texts_of_a_kind_of_their_own_can_be_saved():
+    folder = chunkfold.Folder()
+    folder.feed(
+        {"id": Word("c"), "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "a"}}]}
+    )
+    assert chunkfold.Folder.restore(folder.save()).close() == folder.close()
 
 
 def test_what_nobody_knows_inside_of_a_payload_stops_nothing():

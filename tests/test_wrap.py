@@ -7,8 +7,10 @@ import gc
 import gzip
 import itertools
 import json
+import pathlib
 import types
 import zlib
+from unittest import mock
 
 import pytest
 
@@ -523,9 +525,34 @@ def test_a_generator_can_be_used_in_with():
     assert asyncio.run(run()).ended == "cancelled"
 
 
+def test_what_is_set_and_deleted_on_the_proxy_is_on_the_stream():
+    """As `mock.patch.object` does, and tracers that put a method of theirs in the place of one."""
+
+    class Source:
+        def __iter__(self):
+            return iter(PIECES)
+
+        def helper(self):
+            return "its own"
+
+    source = Source()
+    proxy, _ = chunkfold.wrap(source)
+    with mock.patch.object(proxy, "helper", lambda: "mine"):
+        assert source.helper() == proxy.helper() == "mine"
+    assert source.helper() == "its own"
+    with pytest.raises(AttributeError):
+        del proxy.nothing
+
+
 @pytest.mark.parametrize(
     ("given", "remedy"),
-    [({"stream": 1}, r"response\['stream'\]"), (b"data:", "use fold"), ("data:", "use fold"), (5, "no stream")],
+    [
+        ({"stream": 1}, r"response\['stream'\]"),
+        (b"data:", "use fold"),
+        ("data:", "use fold"),
+        (pathlib.Path("saved.sse"), "use fold"),
+        (5, "no stream"),
+    ],
 )
 def test_what_is_no_stream_is_refused_with_the_remedy(given, remedy):
     with pytest.raises(TypeError, match=remedy):

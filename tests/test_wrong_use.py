@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import functools
 import io
+import pickle
 import queue
 import re
 import socket
@@ -554,3 +556,23 @@ def test_what_stands_for_an_object_is_named():
 def test_text_mode_names_the_buffer_too():
     with refused(TypeError, "or give its .buffer"):
         chunkfold.fold(io.TextIOWrapper(io.BytesIO(BODY)))
+
+
+# Copies
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize(
+    "made", [chunkfold.stream, chunkfold.astream, lambda pieces: resilience.stream(lambda: pieces), lambda pieces: chunkfold.wrap(pieces)[0]], ids=["stream", "astream", "resilient", "proxy"]
+)  # fmt: skip
+def test_a_stream_is_not_copied(made, how):
+    """A copy that was collected closed what the first one still read from."""
+    stream = made(iter([BODY]))
+    with refused(TypeError, "cannot be copied or pickled"):
+        how(stream)
+    if hasattr(stream, "__next__"):
+        next(stream)
+    with contextlib.suppress(AttributeError):
+        stream.close()
+    if isinstance(stream, chunkfold.AsyncStream):
+        asyncio.run(stream.aclose())

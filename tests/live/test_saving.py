@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import pickle
 from binascii import crc32
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunkfold import Folder, Limits, Policy, dialects
+from chunkfold import Decoder, Folder, Limits, Policy, dialects
 from chunkfold.errors import ChunkfoldError, RestoreError
 from chunkfold.folding._saving import _MAGIC, _OBJECT, _STRUCT
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, cut, load_case
@@ -275,3 +276,48 @@ def test_forged_bytes_give_a_folder_or_restore_error_and_nothing_else(data):
 
     with contextlib.suppress(RestoreError):
         Folder.restore(forge(change))
+
+
+# Copies
+
+
+TEN_PIECES = b"".join(b'data: {"choices":[{"index":0,"delta":{"content":"%d"}}]}\n\n' % number for number in range(10))
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda folder: pickle.loads(pickle.dumps(folder))}
+
+
+@pytest.mark.parametrize("how", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("at", [0, 20, 80, 200, 250])
+def test_a_copy_of_a_folder_goes_on_for_itself(how, at):
+    """A shallow one shared what is under way with the first, and a deep one could not read on."""
+    folder = Folder(live_arguments=True)
+    folder.feed(TEN_PIECES[:at])
+    twin = how(folder)
+    assert twin.close().ended == "eof"
+    twin = how(folder)
+    assert twin.feed(TEN_PIECES[at:]) == folder.feed(TEN_PIECES[at:])
+    assert twin.close() == folder.close()
+    assert how(folder).close() == folder.close()
+
+
+def test_a_copy_of_a_folder_of_ones_own_class_has_what_that_has():
+    class Counting(Folder):
+        fed = 0
+
+        def feed(self, data, events=True):
+            self.fed += 1
+            return super().feed(data, events)
+
+    folder = Counting()
+    folder.feed(TEN_PIECES[:80])
+    twin = copy.copy(folder)
+    twin.feed(TEN_PIECES[80:])
+    assert (type(twin), folder.fed, twin.fed) == (Counting, 1, 2)
+    assert twin.close().text == "0123456789"
+
+
+@pytest.mark.parametrize("at", [0, 20, 80, 200, 250])
+def test_a_deep_copy_of_a_decoder_reads_on(at):
+    decoder = Decoder()
+    decoder.feed(TEN_PIECES[:at])
+    twin = copy.deepcopy(decoder)
+    assert twin.feed(TEN_PIECES[at:]) + twin.close() == decoder.feed(TEN_PIECES[at:]) + decoder.close()

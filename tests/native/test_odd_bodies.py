@@ -198,6 +198,14 @@ ANTHROPIC = {
         {"type": "compaction", "content": None}, {"type": "hologram", "id": "h", "index": 3, "text": "t"},
     ),
     "more-fields": message(container={"id": "c"}, context_management=None, stop_details={"type": "refusal", "category": None}),
+    "calls-that-the-limit-cut": message(
+        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}},
+        {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}},
+        stop_reason="max_tokens",
+    ),
+    "a-call-that-the-limit-cut-as-a-stream-has-it": message(
+        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": ""}, stop_reason="max_tokens"
+    ),
     "no-reason": message(stop_reason=None),
     "no-usage": message(usage=None),
     "empty-usage": message(usage={}),

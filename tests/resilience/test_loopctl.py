@@ -522,6 +522,11 @@ SENTENCES = [
     ("You have exhausted your capacity on this model. Your quota will reset after 4h32m11s.", "unknown", 16_331),
     ("You have exhausted your capacity on this model. Your quota will reset after 0s.", "unknown", None),
     ("Please try again in 5 minutes.", "unknown", 300),
+    ("Please try again in 1 hour, 2 minutes and 5 seconds.", "unknown", 3_725),
+    ("Please wait for 5 seconds and try again.", "unknown", 5),
+    # Django's REST framework, and Replicate on top of it.
+    ("Request was throttled. Expected available in 20 seconds.", "unknown", 20),
+    ("Request was throttled. Your rate limit resets in ~30s.", "unknown", 30),
     ("Please try again in a moment. Retry after 20 ms.", "unknown", 0.02),
     ("Please try again in 3 weeks.", "unknown", None),
 ]

@@ -172,6 +172,16 @@ class Dialect:
     def close(self) -> None:
         """The input has ended: write what was held back."""
 
+    def cut_in_a_body(self, form: str | None = "string") -> None:
+        """
+        The input has ended. A body that was not streamed gives no reason where it was made of a stream that was cut: a
+        text with nothing in it stands there for arguments that never began. *form* is the `$form` of arguments as text.
+        """
+        state = self.w.table.choice(0)
+        slot = state.call_at_hand() if self.w.is_whole and state.finish is None else None
+        if slot is not None and (slot.extra or {}).get("$form") == form:
+            self.w.mark_cut(slot)
+
 
 @cache
 def names() -> tuple[str, ...]:

@@ -571,15 +571,16 @@ class Writer:
         arguments that never began look like those of a tool that takes none.
         """
         if slot.open:
-            self._mark_cut(slot)
+            self.mark_cut(slot)
 
     def cut_though_stopped(self, choice: int) -> None:
         """The input has ended, in a dialect whose servers stop a call also where the model was stopped amid it."""
         state = self.table.choice(choice)
         if state.is_cut(done=True) and (slot := state.call_at_hand()) is not None:
-            self._mark_cut(slot)
+            self.mark_cut(slot)
 
-    def _mark_cut(self, slot: Slot) -> None:
+    def mark_cut(self, slot: Slot) -> None:
+        """The call is not whole, if nothing shows that it is."""
         has_begun = slot.has_text or slot.start_input is not None
         if (slot.is_text or (slot.kind == "tool_call" and not has_begun)) and not slot.is_cut:
             slot.is_cut = True

@@ -85,6 +85,7 @@ class AnthropicMessages(Dialect):
         for slot, _ in list(self._summaries.values()):
             self._sum_up(slot)
         self.w.cut_though_stopped(0)
+        self.cut_in_a_body()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = _kind(payload, frame.event)
@@ -219,7 +220,11 @@ class AnthropicMessages(Dialect):
             number = {"index": index} if type(index) is int else {}
             tool = "function" if kind == "tool_use" else kind
             name, id_ = block.get("name"), block.get("id")
-            return w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})
+            slot = w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})
+            if w.is_whole and block.get("input") in ({}, ""):
+                slot.extra = {"$form": "object" if block["input"] == {} else "string"}
+                w.update(slot, extra=slot.extra)
+            return slot
         return w.start(0, known, **key, extra=rest)
 
     def _block_delta(self, payload: dict[str, Any], frame: Frame) -> None:

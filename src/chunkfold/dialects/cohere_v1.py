@@ -59,6 +59,9 @@ class CohereV1(Dialect):
         # The calls in order, each with its arguments as they were last stated whole.
         self._calls: dict[Slot, str | None] = {}
 
+    def close(self) -> None:
+        self.cut_in_a_body()
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("event_type")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
@@ -146,6 +149,9 @@ class CohereV1(Dialect):
             else:
                 slot = w.start(0, "tool_call", name=name, tool_type="function", extra=rest)
                 w.delta(slot, arguments)
+                if w.is_whole and call.get("parameters") == "":
+                    slot.extra = {"$form": "string"}
+                    w.update(slot, extra=slot.extra)
             self._calls[slot] = arguments
             w.stop(slot)
 

@@ -70,6 +70,7 @@ class CohereV2(Dialect):
 
     def close(self) -> None:
         self.w.cut_though_stopped(0)
+        self.cut_in_a_body(form=None)
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         kind = payload.get("type") or frame.event

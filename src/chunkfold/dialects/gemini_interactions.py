@@ -95,6 +95,9 @@ class GeminiInteractions(Dialect):
         self._parts_before = self._before = self._steps = 0
         self._costs = Costs()
 
+    def close(self) -> None:
+        self.cut_in_a_body()
+
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         w = self.w
         kind = _kind(payload, frame.event)
@@ -343,6 +346,7 @@ class GeminiInteractions(Dialect):
         )
         if isinstance(step.get("arguments"), str) and self._is_whole:
             w.update(slot, extra={"$form": "string"})
+            slot.extra = {"$form": "string"}
         if step.get("arguments"):
             slot.start_input = json_text(step["arguments"], frame, *path, "arguments")
         return slot

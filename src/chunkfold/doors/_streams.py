@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from chunkfold.basis._at_exit import forget, remember
+from chunkfold.basis._wording import described
 from chunkfold.doors._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold.doors._sources import _WrongUse
 from chunkfold.errors import LimitExceeded
@@ -49,6 +50,10 @@ class _Events:
         # What has ended them: the piece that comes next, the end, or an exception of the source.
         self._stopped: BaseException | None = None
         remember(self)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A copy would read from the same source, and close it when it is collected."""
+        raise TypeError(f"a stream cannot be copied or pickled, but its response() can: {described(self)}")
 
     def response(self) -> Response:
         """The response so far: a snapshot while the stream is open, the complete one after its end. It never waits."""

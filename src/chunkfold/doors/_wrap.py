@@ -7,9 +7,10 @@ the SDK drops or raises on. Otherwise the objects that pass are. Whatever goes w
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from chunkfold.basis._sdk_streams import unread_response
 from chunkfold.basis._wording import described
@@ -75,7 +76,7 @@ def wrap(
 
 
 def _kind_of(stream: Any) -> type[_Base]:
-    if isinstance(stream, (str, bytes, bytearray, memoryview)) or is_whole_answer(stream):
+    if isinstance(stream, (str, bytes, bytearray, memoryview, os.PathLike)) or is_whole_answer(stream):
         raise TypeError("this is content, not a stream: use fold()")
     if isinstance(stream, Mapping):
         raise TypeError("wrap the stream inside of this mapping: response['stream'] or response['body']")
@@ -255,6 +256,13 @@ class _Base:
             object.__setattr__(self, name, value)
         else:
             setattr(self._cf_stream, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._cf_stream, name)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A second proxy would end the fold when it is collected, while the first is still being read."""
+        raise TypeError(f"a stream that is listened to cannot be copied or pickled: {described(self._cf_stream)}")
 
     def __dir__(self) -> list[str]:
         return dir(self._cf_stream)

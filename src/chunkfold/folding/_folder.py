@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import msgspec
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Folder"]
 
+_FIELDS = frozenset({"_accumulator", "_amid", "_decoder", "_live", "_response", "_unfinished"})
 _DATA = (bytes, bytearray, memoryview, dict)
 
 
@@ -183,6 +184,13 @@ class Folder:
             folder._live = Live(arguments=arguments, text=text, documents=documents, depth=depth)
             folder._live.resume(state.accumulator, runs)
         return folder
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A copy goes on for itself, as one that was saved and restored does; also a shallow one, and a pickled one."""
+        if self._response is not None:
+            return super().__reduce_ex__(protocol)
+        more = {name: value for name, value in vars(self).items() if name not in _FIELDS}
+        return type(self).restore, (self.save(),), more or None
 
     def close(self, error: BaseException | StreamError | None = None) -> Response:
         """

@@ -88,6 +88,13 @@ def json_payload(payload: dict[str, Any]) -> dict[str, Any]:
 
 _JSON = frozenset({str, int, float, bool, NoneType})
 _ANY_DEPTH = 1 << 30
+_DIGITS_OF_A_COUNT = 19
+# What makes a plain value of one whose class is derived from its own.
+_EXACTLY: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
 
 
 def is_usual(payload: dict[str, Any], depth: int | None) -> bool:
@@ -156,11 +163,13 @@ def _is_derived(item: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """*value* with every object in it as a dict, and what is absent left out. What has no known shape stays."""
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, (str, int, float)):
+    if type(value) in _JSON:
         return value
-    if isinstance(value, bytes):
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, (str, int, float)):
+        return next(exact(value) for kind, exact in _EXACTLY if isinstance(value, kind))
+    if isinstance(value, (bytes, bytearray, memoryview)):
         import binascii
 
         return binascii.b2a_base64(value, newline=False).decode()  # as it was on the wire
@@ -194,12 +203,27 @@ def _fields(item: Any) -> Any:
         return _plain(item.to_dict())
     if callable(getattr(item, "isoformat", None)):
         return item.isoformat().replace("+00:00", "Z")
+    if callable(getattr(item, "as_tuple", None)):
+        return _of_decimal(item)
+    if callable(getattr(item, "tolist", None)):  # NumPy's arrays and numbers, in what pandas reads of Parquet
+        return _plain(item.tolist())
     attributes = getattr(item, "__dict__", None)
     if attributes is None and hasattr(item, "__dataclass_fields__"):
         attributes = {name: getattr(item, name) for name in item.__dataclass_fields__ if hasattr(item, name)}
     if attributes is None or kind.__module__ == "builtins" or any(hasattr(item, name) for name in _OF_SOURCES):
         return item
     return {name: _plain(held) for name, held in attributes.items() if name[0] != "_" and _is_there(held)}
+
+
+def _of_decimal(number: Any) -> Any:
+    """A Decimal as JSON is decoded: items of DynamoDB have these for all numbers, ijson and others for some."""
+    if not number.is_finite():
+        return str(number)
+    exponent = number.as_tuple().exponent
+    if exponent == 0 or (exponent > 0 and number.adjusted() < _DIGITS_OF_A_COUNT):
+        return int(number)
+    # Where a float would be written otherwise, as 1.10 or what has many digits, the exact number is the safer one.
+    return float(number) if str(float(number)) == str(number) else number
 
 
 def _no_payload(item: Any) -> str:

@@ -38,12 +38,19 @@ class _NoTemplates:
     def clear(self) -> None:
         """Nothing is in force."""
 
+    def __reduce__(self) -> str:
+        """There is one only, also in a copy of a decoder."""
+        return "NO_TEMPLATES"
+
 
 class _NotYet(_NoTemplates):
     """No read fits, but something may be learned."""
 
     __slots__ = ()
     learns: ClassVar[bool] = True
+
+    def __reduce__(self) -> str:
+        return "NOT_YET"
 
 
 NO_TEMPLATES: Any = _NoTemplates()

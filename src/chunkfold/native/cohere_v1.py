@@ -118,6 +118,8 @@ def _call(call: ToolCall, whole: bool) -> dict[str, Any]:
     fill(out, name=call.name)
     if call.raw_arguments.strip() or not whole:
         out["parameters"] = arguments_of(call)
+    elif call.extra.get("$form") == "string":
+        out["parameters"] = ""
     return out
 
 
