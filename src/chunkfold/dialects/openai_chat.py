@@ -12,11 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_ernie, _chat_reasoning, _chat_tokens
+from chunkfold.dialects import (
+    CERTAIN,
+    LIKELY,
+    NO,
+    Dialect,
+    _chat_calls,
+    _chat_citations,
+    _chat_ernie,
+    _chat_reasoning,
+    _chat_tokens,
+)
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
-from chunkfold.dialects._words import are_objects_once, choice_index, is_real, says_nothing, word
+from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,9 +46,10 @@ _MESSAGE = frozenset(
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
         "executed_tools", "citations", "reasoning_items", "content_blocks",
-        "content_list", "reasoning_steps",
+        "content_list", "reasoning_steps", "provider_specific_fields",
     }
 )  # fmt: skip
+_TAKEN = _CHOICE | {"annotations"}
 _KNOWN = _CHOICE | _MESSAGE | _chat_tokens.LISTS | {"error"}
 _LISTED = _MESSAGE | _chat_calls.LISTED
 # All that a choice of Gemini's endpoint has where a filter took the message.
@@ -317,8 +328,10 @@ class OpenAIChat(Dialect):
         if choice.get("error"):
             w.error(read_error(choice["error"], raw=choice))
         if not choice.keys() <= _CHOICE:
+            if choice.get("annotations"):
+                _chat_citations.in_choice(self, index, choice["annotations"])
             has_lists = not (self.is_whole or _chat_tokens.LISTS.isdisjoint(choice))
-            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _CHOICE, "choices", index)
+            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _TAKEN, "choices", index)
 
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
@@ -482,15 +495,6 @@ class OpenAIChat(Dialect):
             known[number] = {**known.get(number, {}), **tool}
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
-    def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        self.w.annotations(index, None, value if isinstance(value, list) else [value])
-        if not are_objects_once(value):
-            self.w.extra(("choices", index, "message", "annotations"), value)
-
-    def _citations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        self.w.annotations(index, None, value if isinstance(value, list) else [value])
-        self.w.extra(("choices", index, "message", "citations"), value)
-
 
 _AUDIO = ("id", "data", "transcript")
 
@@ -508,7 +512,7 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
 # What is taken again, and changes nothing where it came before.
 _AGAIN = (
     "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
-    "reasoning_steps", "extra_content",
+    "reasoning_steps", "extra_content", "provider_specific_fields",
 )  # fmt: skip
 
 
@@ -580,8 +584,9 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "refusal": OpenAIChat._refusal,
     "audio": OpenAIChat._audio,
     "images": OpenAIChat._images,
-    "annotations": OpenAIChat._annotations,
-    "citations": OpenAIChat._citations,
+    "annotations": _chat_citations.in_delta,
+    "citations": _chat_citations.addresses,
+    "provider_specific_fields": _chat_citations.in_provider_fields,
     "tool_calls": _chat_calls.tool_calls,
     "content_list": _chat_calls.content_list,
     "function_call": _chat_calls.function_call,
