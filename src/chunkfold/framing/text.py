@@ -330,9 +330,15 @@ class TextFramer:
         self._found("sse")
 
     def _indented(self, line: bytes) -> None:
-        """Take a line that begins with no field: an object is one also behind blanks, as JSON allows them."""
+        """
+        Take a line that begins with no field: it goes on with the JSON of an event, or is an object, which may stand
+        behind blanks.
+        """
         text = line.strip(b" \t")
-        if text.startswith(b"{") and is_whole_json(text):
+        if self._event.goes_on(line):
+            self._event.add_bare(line)
+            self._check(self._event.size)
+        elif text.startswith(b"{") and is_whole_json(text):
             self._add_object(text)
         else:
             self._stray(line)
