@@ -17,6 +17,7 @@ from chunkfold.dialects import (
     LIKELY,
     NO,
     Dialect,
+    _chat_audio,
     _chat_calls,
     _chat_citations,
     _chat_ernie,
@@ -26,7 +27,7 @@ from chunkfold.dialects import (
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
-from chunkfold.dialects._words import choice_index, is_real, says_nothing, word
+from chunkfold.dialects._words import choice_index, is_real, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,6 +132,10 @@ class OpenAIChat(Dialect):
         self.abreast: dict[int, list[Slot]] = {}
         # Pieces of what tools gave back that are not told yet.
         self.results: dict[Slot, list[str]] = {}
+        # What waits for the rest of a group of base64, by the sound.
+        self.sounds: dict[Slot, str] = {}
+        # The text of the chunk is sound.
+        self._is_sound = False
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -144,6 +149,7 @@ class OpenAIChat(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Most chunks have the keys of the one before, which say nothing by being there."""
         keys = tuple(payload)
+        self._is_sound = payload.get("modality") == "audio"
         if keys == self._usual and type(payload["choices"]) is list:
             self._usual_chunk(payload, frame)
             return
@@ -153,6 +159,7 @@ class OpenAIChat(Dialect):
 
     def close(self) -> None:
         _chat_calls.tell_results(self)
+        _chat_audio.tell_rests(self)
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
@@ -253,7 +260,16 @@ class OpenAIChat(Dialect):
         return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
 
     def begin_again(self, next_id: Any = None) -> None:
-        for kept in (self.signed, self.thoughts, self.steps, self.items, self.told, self.abreast, self.results):
+        for kept in (
+            self.signed,
+            self.thoughts,
+            self.steps,
+            self.items,
+            self.told,
+            self.abreast,
+            self.results,
+            self.sounds,
+        ):
             kept.clear()
         self._executed.clear()
         self._begun, self._beside = False, []
@@ -392,6 +408,8 @@ class OpenAIChat(Dialect):
         if isinstance(value, str):
             if self.thoughts or "extra_content" in delta:
                 value = _chat_reasoning.answer_in(self, index, value, delta)
+            if self._is_sound and _chat_audio.in_content(self, index, value):
+                return
             if self.content_told is not delta:
                 self.w.append(index, "text", value)
             return
@@ -463,30 +481,6 @@ class OpenAIChat(Dialect):
             if image or self.is_whole:
                 self._image_item(index, image, in_content=False)
 
-    def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """Sound in pieces of base64, each decoded by itself, and the words beside it."""
-        w = self.w
-        if not isinstance(value, dict):
-            w.unknown("audio", value)
-            return
-        if not any(value.get(key) for key in _AUDIO) and self.is_whole:
-            w.extra(("choices", index, "message", "audio"), value)
-            return
-        slot = w.slot(index, "audio")
-        if slot is None and says_nothing(value):
-            return
-        if slot is None:
-            blank = {key: item for key, item in value.items() if item in (None, "")}
-            slot = w.start(index, "audio", key="audio", id=value.get("id"), extra=blank)
-        w.delta(slot, value.get("transcript"))
-        data = usual_base64_bytes(value.get("data") or "")
-        if data is None:
-            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
-            w.unknown("audio", value)
-        else:
-            w.data(slot, data)
-        w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
-
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Groq's tools that the server ran itself: first the call, later the same entry with its output."""
         known = self._executed.setdefault(index, {})
@@ -495,8 +489,6 @@ class OpenAIChat(Dialect):
             known[number] = {**known.get(number, {}), **tool}
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
-
-_AUDIO = ("id", "data", "transcript")
 
 # Who speaks in the messages that are the answer.
 _ANSWERING = (None, "assistant", "tool")
@@ -582,7 +574,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,
     "refusal": OpenAIChat._refusal,
-    "audio": OpenAIChat._audio,
+    "audio": _chat_audio.audio,
     "images": OpenAIChat._images,
     "annotations": _chat_citations.in_delta,
     "citations": _chat_citations.addresses,
