@@ -368,7 +368,8 @@ class Writer:
         kind: Kind = "server_tool_call" if start.get("server_side") else "tool_call"
         slot = _calls.find_restated(state, kind, place, id, name, listed)
         if slot is None:
-            number = number if type(number) is int else f"{kind} {place} of {self.frame}"
+            if type(number) is not int or number in state.by_number:
+                number = f"{kind} {place} of {self.frame}"
             return self.call(choice, number=number, id=id, name=name, **start)
         _calls.identify(self, state, slot, id, name, None)
         return slot
