@@ -123,6 +123,8 @@ class OpenAIChat(Dialect):
         self.signed: dict[Slot | None, Any] = {}
         # The tag around a thought of Gemini's that is not over, by the choice.
         self.thoughts: dict[int, str] = {}
+        # The choices whose content is amid thinking that their reasoning has, too.
+        self.mirrored: set[int] = set()
         # What Perplexity's steps said, by the choice.
         self.steps: dict[int, set[str]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
@@ -260,18 +262,18 @@ class OpenAIChat(Dialect):
         return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
 
     def begin_again(self, next_id: Any = None) -> None:
-        for kept in (
+        kept = (
             self.signed,
             self.thoughts,
+            self.mirrored,
             self.steps,
             self.items,
             self.told,
             self.abreast,
             self.results,
-            self.sounds,
-        ):
-            kept.clear()
-        self._executed.clear()
+        )
+        for each in (*kept, self.sounds, self._executed):
+            each.clear()
         self._begun, self._beside = False, []
         super().begin_again(next_id)
 
@@ -384,7 +386,11 @@ class OpenAIChat(Dialect):
         w.restate(index, "reasoning", next((message[key] for key in _chat_reasoning.FIELDS if message.get(key)), None))
         _chat_reasoning.restated(self, index, message)
         if isinstance(message.get("content"), str):
-            w.restate(index, "text", message["content"])
+            content = message["content"]
+            if w.splits_think_tags:
+                self.mirrored.discard(index)
+                content = _chat_reasoning.without_thinking(self, index, content, message)
+            w.restate(index, "text", content)
         w.restate(index, "refusal", message.get("refusal"))
         _chat_calls.restated(self, index, message.get("tool_calls"), frame)
         for key, kind in _RESTATED:
@@ -410,6 +416,8 @@ class OpenAIChat(Dialect):
                 value = _chat_reasoning.answer_in(self, index, value, delta)
             if self._is_sound and _chat_audio.in_content(self, index, value):
                 return
+            if self.w.splits_think_tags and not self.w.cumulative:
+                value = _chat_reasoning.without_thinking(self, index, value, delta)
             if self.content_told is not delta:
                 self.w.append(index, "text", value)
             return
