@@ -122,6 +122,10 @@ class TestWhatServersSend:
         assert_frames(line + b"\n" + line, *[stray(b"event: " + name)] * 2)
         assert_frames(b"event: ping\n\ndata: 1\n\n", b"1")
 
+    def test_data_may_stand_behind_blanks(self):
+        assert_frames(b'data: {}\n\n  data: {"a":1}\n\n\tdata:[DONE]\n\n', b"{}", b'{"a":1}', b"[DONE]")
+        assert_frames(b"data: 1\n\n  data: of text\n\n", b"1", stray(b"  data: of text"))
+
     def test_a_line_of_blanks_says_nothing(self):
         assert_frames(b"data: 1\n \n\t\ndata: 2\n  ", b"1", b"2")
 
