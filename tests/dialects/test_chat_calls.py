@@ -457,3 +457,13 @@ def test_half_of_an_object_goes_back_as_an_object():
     )
     sent = Message(parts=(half,), dialect="openai-chat").to_request("openai-chat")["function_call"]
     assert sent == {"name": "look", "arguments": {"raw_arguments": '{"city'}}
+
+
+def test_a_list_may_be_written_as_an_object_of_its_indexes():
+    """As PHP writes an array with gaps."""
+    calls = {"1": whole_call("a", "ls", "{}"), "3": whole_call("b", "pwd", "{}")}
+    choice = {"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    frames = [sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": {"2": choice}})]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name) for call in response.tool_calls] == [("a", "ls"), ("b", "pwd")]
+    assert response.finish_reason == "tool_calls"

@@ -13,7 +13,7 @@ from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._call_shape import ARGUMENTS, arguments_key, flat_function, holder_of
 from chunkfold.dialects._slots import hashable
-from chunkfold.dialects._words import is_blank, says_nothing, whole_number
+from chunkfold.dialects._words import is_blank, listed, says_nothing, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -46,7 +46,7 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
     Pieces of calls, or whole ones. Where several in one list open a call each, without any arguments yet, bare pieces
     in a list as long are for the calls in their places.
     """
-    calls = value if isinstance(value, list) else [value]
+    calls = listed(value)
     before = chat.abreast.get(index, ())
     is_bare = 1 < len(calls) == len(before) and not any(map(_is_named, calls))
     is_alone = len(calls) == 1

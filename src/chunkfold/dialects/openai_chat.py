@@ -27,7 +27,7 @@ from chunkfold.dialects import (
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
-from chunkfold.dialects._words import choice_index, is_real, word
+from chunkfold.dialects._words import choice_index, is_real, listed, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,7 +182,7 @@ class OpenAIChat(Dialect):
         w = self.w
         choices = payload.get("choices")
         if isinstance(choices, dict):
-            choices = [choices]
+            choices = listed(choices)
         elif choices is None and _chat_ernie.is_flat(payload):
             self.end_seen = self.end_seen or payload.get("is_end") is True
             payload = _chat_ernie.unflattened(payload)
