@@ -25,7 +25,7 @@ from chunkfold.dialects import (
     _chat_tokens,
 )
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import SAYING, error_in, read_error
+from chunkfold.dialects._errors import SAYING, error_in, read_error, says_success
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._words import choice_index, is_real, listed, word
 
@@ -213,6 +213,8 @@ class OpenAIChat(Dialect):
         w.usage(payload.get("usage") or groq.get("usage"))
         if None in payload.values():
             w.blanks(payload, _NESTED)
+        if error is None and payload.get("error"):
+            w.extra(("error",), payload["error"])
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
         self._keep_beside(payload)
@@ -343,7 +345,7 @@ class OpenAIChat(Dialect):
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
-        if choice.get("error"):
+        if choice.get("error") and not says_success(choice["error"]):
             w.error(read_error(choice["error"], raw=choice))
         if not choice.keys() <= _CHOICE:
             if choice.get("annotations"):
