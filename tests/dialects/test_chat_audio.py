@@ -60,6 +60,12 @@ def test_what_is_no_base64_is_carried_and_spoils_nothing():
     assert [note.kind for note in response.diagnostics] == ["bad_base64", "bad_base64"]
 
 
+def test_a_sound_with_nothing_in_it_is_none():
+    blank = {"id": "", "data": "", "transcript": "", "expires_at": 0}
+    frames = [chunk({"content": "Low.", "audio": blank}), chunk({}, finish="stop")]
+    assert [part.kind for part in assert_laws(b"".join(frames), frames, "openai-chat").parts] == ["text"]
+
+
 def test_text_may_be_sound_by_the_modality_of_its_chunk():
     """vLLM-Omni: base64 stands where the text stands in the chunks before it."""
     frames = [

@@ -34,7 +34,7 @@ def audio(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: F
         w.extra(("choices", index, "message", "audio"), value)
         return
     slot = w.slot(index, "audio")
-    if slot is None and says_nothing(value):
+    if slot is None and (says_nothing(value) or not any(value.values())):
         return
     if slot is None:
         blank = {key: item for key, item in value.items() if item in (None, "")}
