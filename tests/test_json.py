@@ -45,6 +45,8 @@ def test_what_is_json_is_read_as_it_is(value):
         (b'{"a": 1}data: {"b": 2} data:{"c": 3} rest', [{"a": 1}, {"b": 2}, {"c": 3}], "glued_objects"),
         (b'{"a": 1}data: {"b": 2} data:{"c": 3} [DONE]', [{"a": 1}, {"b": 2}, {"c": 3}], "glued_end"),
         (b'{"a": 1}data: [DONE]', {"a": 1}, "glued_end"),
+        (rb'{"a": 1}\n\ndata: {"b": 2}\n\ndata: [DONE]\n\n', [{"a": 1}, {"b": 2}], "glued_end"),
+        (rb'{"a": 1}\r\n{"b": 2}\r\n', [{"a": 1}, {"b": 2}], "glued_objects"),
         (b'"\\ud800"', "\ud800", "lenient_json"),
         (b'{"a": "x\ny"}', {"a": "x\ny"}, "lenient_json"),
         (b"[NaN, -Infinity]", ["NaN", "-Infinity"], "lenient_json"),

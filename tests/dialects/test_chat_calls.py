@@ -77,6 +77,50 @@ def test_two_lists_of_calls_without_indices_are_as_many_calls():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("beside", [{}, {"index": 0}, {"index": 0, "id": ""}])
+def test_calls_of_one_list_that_share_an_index_and_have_no_ids_are_as_many_calls(beside):
+    """Gemini's compatible endpoint numbered every call 0; two without arguments became one with both names."""
+    named = [{**beside, "function": {"name": name, "arguments": ""}} for name in ("ls", "pwd")]
+    texts = [{**beside, "function": {"arguments": text}} for text in ('{"a":1}', '{"b":2}')]
+    for frames, wanted in (
+        ([chunk(*named), FINISH], ["", ""]),
+        ([chunk(*named), chunk(*texts), FINISH], ['{"a":1}', '{"b":2}']),
+    ):
+        response = assert_laws(b"".join(frames), frames, "openai-chat")
+        assert [(call.name, call.raw_arguments) for call in response.tool_calls] == list(
+            zip(("ls", "pwd"), wanted, strict=True)
+        )
+        assert response.diagnostics == ()
+
+
+def test_an_index_of_its_own_tells_of_which_call_a_bare_piece_is():
+    named = [{"index": at, "function": {"name": name, "arguments": ""}} for at, name in enumerate(("ls", "pwd"))]
+    texts = [{"index": at, "function": {"arguments": f'{{"a":{at}}}'}} for at in (1, 0)]
+    frames = [chunk(*named), chunk(*texts), FINISH]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [call.raw_arguments for call in response.tool_calls] == ['{"a":0}', '{"a":1}']
+
+
+def test_pieces_of_one_call_in_a_list_are_one_call():
+    pieces = [{"index": 0, "function": {"arguments": text}} for text in ("{", "}")]
+    frames = [chunk({"index": 0, "function": {"name": "ls", "arguments": ""}}, *pieces), FINISH]
+    (call,) = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+    assert (call.name, call.raw_arguments) == ("ls", "{}")
+
+
+@pytest.mark.parametrize("names", ["fg", "ff"])
+@pytest.mark.parametrize("before", [[], [chunk(delta={"content": "x"})]])
+def test_calls_of_a_whole_body_may_share_an_index(names, before):
+    calls = [{"index": 0, "type": "function", "function": {"name": name, "arguments": ""}} for name in names]
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    body = {"id": "c", "object": "chat.completion", "created": 7, "model": "m", "choices": [choice]}
+    response = assert_laws(b"".join([*before, sse(body)]), [*before, sse(body)], "openai-chat")
+    assert [(call.name, call.raw_arguments) for call in response.tool_calls] == [(name, "") for name in names]
+    if not before:
+        assert response.to_native() == body
+
+
 @pytest.mark.parametrize("no_id", [{}, {"id": ""}, {"id": None}, {"id": "null"}])
 @pytest.mark.parametrize("pieces", [['{"q":2}'], ["", '{"q"', ":2}"]])
 @pytest.mark.parametrize("before", [[], [chunk({"index": 4, "id": "z", "function": {"name": "pwd", "arguments": ""}})]])
@@ -413,3 +457,13 @@ def test_half_of_an_object_goes_back_as_an_object():
     )
     sent = Message(parts=(half,), dialect="openai-chat").to_request("openai-chat")["function_call"]
     assert sent == {"name": "look", "arguments": {"raw_arguments": '{"city'}}
+
+
+def test_a_list_may_be_written_as_an_object_of_its_indexes():
+    """As PHP writes an array with gaps."""
+    calls = {"1": whole_call("a", "ls", "{}"), "3": whole_call("b", "pwd", "{}")}
+    choice = {"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    frames = [sse({"id": "c", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": {"2": choice}})]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert [(call.id, call.name) for call in response.tool_calls] == [("a", "ls"), ("b", "pwd")]
+    assert response.finish_reason == "tool_calls"

@@ -327,3 +327,43 @@ def test_a_whole_body_with_steps_comes_back_as_it_was():
     message = {**steps(SEARCH, {**FETCH, "thought": ""}, {"type": "other"}), "content": "Tea."}
     body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     assert chunkfold.Response.from_native(body).to_native() == body
+
+
+def mirrored(content, reasoning):
+    return chunk({"content": content, "reasoning_content": reasoning})
+
+
+@pytest.mark.parametrize(
+    ("frames", "text", "reasoning"),
+    [
+        ([mirrored("<think>pl", "pl"), mirrored("an</think>x", "an")], "x", "plan"),
+        ([mirrored("<think>\npl", "pl"), mirrored("an", "an"), mirrored("\n</think>\nx", None)], "\nx", "plan"),
+        ([mirrored("<think>plan</think>x", "plan")], "x", "plan"),
+        ([mirrored("x<think>plan</think>y", "other")], "xy", "otherplan"),
+        ([mirrored("<think>pl", "other"), mirrored("an</think>x", None)], "x", "otherplan"),
+        ([mirrored("<think>pl", "pl"), mirrored("pl", None), mirrored("</think>x", "")], "x", "plpl"),
+        ([mirrored("<think>pl", ""), mirrored("an</think>x", "")], "x", "plan"),
+    ],
+)
+def test_thinking_that_is_in_the_content_and_beside_it_is_told_once(frames, text, reasoning):
+    """MiniMax, if it is not asked to split it (can1357/oh-my-pi#2433)."""
+    response = assert_laws(b"".join(frames), frames, "openai-chat", split_think_tags=True)
+    assert (response.text, response.reasoning) == (text, reasoning)
+    untouched = chunkfold.fold(b"".join(frames))
+    assert "<think>" in untouched.text
+
+
+def test_thinking_that_a_final_message_has_twice_is_told_once():
+    frames = [mirrored("<think>pl", "pl"), whole(content="<think>plan</think>x", reasoning_content="plan")]
+    response = assert_laws(b"".join(frames), frames, "openai-chat", split_think_tags=True)
+    assert (response.text, response.reasoning) == ("x", "plan")
+
+
+def test_thinking_that_is_in_two_details_and_between_tags_is_told_once():
+    details = [{"type": "reasoning.text", "text": text, "index": 0} for text in ("pl", "an")]
+    frames = [
+        chunk({"content": "<think>pl", "reasoning_details": details[:1]}),
+        chunk({"content": "an</think>x", "reasoning_details": details[1:]}),
+    ]
+    response = assert_laws(b"".join(frames), frames, "openai-chat", split_think_tags=True)
+    assert (response.text, response.reasoning) == ("x", "plan")

@@ -323,3 +323,60 @@ def test_a_failure_that_ends_a_stream_of_cohere_is_worth_a_retry(reason, message
     assert fold([begun, ended], "cohere-v1").error.retryable is retryable
     failed = {"event_type": "stream-error", "is_finished": True, "finish_reason": reason, "err": message}
     assert fold([failed], "cohere-v1").error.retryable is retryable
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"error": {"message": "", "type": "", "param": "", "code": None}},  # One-API's, in every answer
+        {"error": {"message": None, "code": 0}},
+        {"error": {"code": 0, "message": "success"}},
+        {"error": {"code": 200, "msg": "OK"}},
+        {"error_code": 0, "error_msg": "success"},
+        {"errorCode": "0", "errorMessage": "OK"},
+        {"errorMessage": "ok"},
+    ],
+)
+def test_fields_of_an_error_that_say_that_there_is_none_are_none(beside):
+    chunk = {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {"content": "Hi"}, **beside}],
+        **beside,
+    }
+    response = fold([chunk, {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}])
+    assert (response.text, response.error, response.finish_reason) == ("Hi", None, "stop")
+
+
+@pytest.mark.parametrize("kind", ["chat.completion", "text_completion"])
+def test_an_error_with_nothing_in_it_stays_in_the_body(kind):
+    said = (
+        {"text": "Hi", "logprobs": None}
+        if kind == "text_completion"
+        else {"message": {"role": "assistant", "content": "Hi"}}
+    )
+    choice = {"index": 0, **said, "finish_reason": "stop"}
+    body = {
+        "id": "c",
+        "object": kind,
+        "created": 7,
+        "model": "m",
+        "choices": [choice],
+        "error": {"message": "", "code": None},
+    }
+    response = fold([body])
+    assert response.error is None
+    assert response.to_native() == body
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"error": {"code": 0, "message": "boom"}},
+        {"error": {"code": 500, "message": "success"}},
+        {"error": {"type": "server_error", "message": ""}},
+        {"error_code": 0, "error_msg": "boom"},
+        {"error_code": 3, "error_msg": "ok"},
+    ],
+)
+def test_an_error_that_says_anything_else_is_one(beside):
+    assert error_in({"choices": [], **beside}) is not None

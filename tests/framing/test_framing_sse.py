@@ -122,6 +122,10 @@ class TestWhatServersSend:
         assert_frames(line + b"\n" + line, *[stray(b"event: " + name)] * 2)
         assert_frames(b"event: ping\n\ndata: 1\n\n", b"1")
 
+    def test_data_may_stand_behind_blanks(self):
+        assert_frames(b'data: {}\n\n  data: {"a":1}\n\n\tdata:[DONE]\n\n', b"{}", b'{"a":1}', b"[DONE]")
+        assert_frames(b"data: 1\n\n  data: of text\n\n", b"1", stray(b"  data: of text"))
+
     def test_a_line_of_blanks_says_nothing(self):
         assert_frames(b"data: 1\n \n\t\ndata: 2\n  ", b"1", b"2")
 
@@ -158,6 +162,19 @@ class TestWhatServersSend:
         assert_frames(b'data: {broken\ndata: {"a":1}\ndata: x\n\n', b"{broken", b'{"a":1}', b"x")
         assert_frames(b"data: hello\ndata: world\n\n", b"hello", b"world")
         assert_frames(b'data: {"a"\ndata: ]}\n\n', b'{"a"', b"]}")
+
+    def test_printed_json_may_have_its_field_before_the_first_line_alone(self):
+        printed = b'{\n  "a": [\n    {"b": -1},\n    true\n  ],\n  "c": "x"\n}'
+        assert_frames(b"data: " + printed + b"\n\ndata: " + printed + b"\n\n", printed, printed)
+        assert_frames(b"event: a\r\ndata: {\r\n  1\r\n}\r\n\r\n", Frame(b"{", "a"), stray(b"  1"), stray(b"}"))
+        assert_frames(b"event: a\ndata:[\n1\n]\ndata: 2\n\n", Frame(b"[\n1\n]", "a"), Frame(b"2", "a"))
+        assert_frames(b'data: {\n  "a": [1,\n  2', cut(b'{\n  "a": [1,\n  2'))
+
+    def test_what_does_not_go_on_with_the_data_is_what_it_is_alone(self):
+        assert_frames(b'data: {"a":\n<html>\n\n', stray(b"<html>"), b'{"a":')
+        assert_frames(b'data: {"a":"x\n"y"\n}\n\n', stray(b'"y"'), stray(b"}"), b'{"a":"x')
+        assert_frames(b'data: {"a":\n  {"error":1}\ndata: {"b":1}\n\n', b'{"a":', b'{"error":1}', b'{"b":1}')
+        assert_frames(b'data: {"a":\n  "x"\n: ping\n\n', comment(b"ping"), b'{"a":', stray(b'  "x"'))
 
     def test_very_deep_json_is_recognised_as_whole(self):
         deep = b"[" * 50_000 + b"]" * 50_000

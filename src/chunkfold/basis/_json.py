@@ -140,6 +140,7 @@ def _depth(data: bytes) -> int:
 
 def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
     import json
+    import re
 
     from chunkfold.basis._json_numbers import integer
 
@@ -164,21 +165,21 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
         return value, "trailing_garbage"
     others, rest = _glued(reader, text, end)
     found = [value, *others] if others else value
-    if rest.removeprefix("data:").lstrip() == "[DONE]":
+    if re.fullmatch(r"(?:\\[nr])*\s*(?:data:\s*)?\[DONE\](?:\\[nr])*", rest):
         return found, "glued_end"
     return found, "glued_objects" if others else "trailing_garbage"
 
 
 def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str, Any]], str]:
     """
-    The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines, and what stands
-    behind them.
+    The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines, or a server has
+    written them as their escapes, and what stands behind them.
     """
     import json
     import re
 
     values = []
-    start = re.compile(r"\s*(?:data:\s*)?(?=\{)")
+    start = re.compile(r"(?:\s|\\[nr])*(?:data:\s*)?(?=\{)")
     while (gap := start.match(text, at)) is not None:
         try:
             value, at = reader.raw_decode(text, gap.end())

@@ -13,10 +13,10 @@ from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._call_shape import ARGUMENTS, arguments_key, flat_function, holder_of
 from chunkfold.dialects._slots import hashable
-from chunkfold.dialects._words import is_blank, says_nothing, whole_number
+from chunkfold.dialects._words import is_blank, listed, says_nothing, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from chunkfold.dialects._slots import Slot
     from chunkfold.dialects.openai_chat import OpenAIChat
@@ -46,15 +46,41 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
     Pieces of calls, or whole ones. Where several in one list open a call each, without any arguments yet, bare pieces
     in a list as long are for the calls in their places.
     """
-    calls = value if isinstance(value, list) else [value]
+    calls = listed(value)
     before = chat.abreast.get(index, ())
     is_bare = 1 < len(calls) == len(before) and not any(map(_is_named, calls))
+    is_alone = len(calls) == 1
+    is_shared = not is_alone and _share_an_index(calls, are_apart=is_bare or chat.is_whole)
     slots = [
-        _tool_call(chat, index, call, place, frame, is_alone=len(calls) == 1, to=before[place] if is_bare else None)
+        _tool_call(
+            chat,
+            index,
+            call,
+            place,
+            frame,
+            is_alone=is_alone,
+            is_shared=is_shared,
+            to=before[place] if is_bare else None,
+        )
         for place, call in enumerate(calls)
     ]
     if len(calls) > 1 and not is_bare:
         chat.abreast[index] = [slot for slot in slots if slot is not None and not slot.has_text]
+
+
+def _share_an_index(calls: list[Any], *, are_apart: bool) -> bool:
+    """
+    True if one index stands at several calls of a list, which then tells nothing: they have no ids and other names
+    (Gemini's endpoint numbers every call 0), or *are_apart* by where they stand.
+    """
+    told: dict[Hashable, set[Any]] = {}
+    for place, call in enumerate(calls):
+        if isinstance(call, dict) and _id_of(call) is None:
+            function = call.get("function")
+            name = function.get("name") if isinstance(function, dict) else None
+            if are_apart or (isinstance(name, str) and name):
+                told.setdefault(hashable(_number_of(call)), set()).add(place if are_apart else name)
+    return any(len(apart) > 1 for apart in told.values())
 
 
 def _is_named(call: Any) -> bool:
@@ -66,7 +92,15 @@ def _is_named(call: Any) -> bool:
 
 
 def _tool_call(
-    chat: OpenAIChat, index: int, call: Any, place: int, frame: Frame, *, is_alone: bool, to: Slot | None
+    chat: OpenAIChat,
+    index: int,
+    call: Any,
+    place: int,
+    frame: Frame,
+    *,
+    is_alone: bool,
+    is_shared: bool,
+    to: Slot | None,
 ) -> Slot | None:
     if not isinstance(call, dict):
         if call is not None:
@@ -95,6 +129,10 @@ def _tool_call(
         rest["$absent"] = absent
     if not arguments and not chat.is_whole and says_nothing(call) and not chat.w.has_call(index, number):
         return None  # a form that is filled in later, or never
+    if is_shared and chat.is_whole and "index" in call:
+        rest["index"] = number
+    if is_shared:
+        number = to.number if to is not None and to.id is None else None
     if not isinstance(number, (int, str)):
         is_named = name and not id_ and not arguments and not is_alone
         number = _number_by_place(chat, index, place, is_named=bool(is_named))

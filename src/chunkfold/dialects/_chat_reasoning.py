@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS", "answer_in", "content_blocks", "details", "items", "opaque", "plain", "redacted_item", "restated",
-    "signature", "steps", "thinking_blocks", "thinking_item",
+    "signature", "steps", "thinking_blocks", "thinking_item", "without_thinking",
 ]  # fmt: skip
 
 # Where reasoning text arrives. The first field that has some counts: gateways send the same text under two names.
@@ -27,6 +27,7 @@ FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_s
 _OTHERS = frozenset(FIELDS[1:])
 # The tags around thoughts in a content, at Google's two endpoints.
 _TAGS = ("thought", "think")
+_OPEN, _CLOSE = "<think>", "</think>"
 _THINKING = ("thinking", "summary", "text", "reasoning")
 _BLOCK = frozenset({"type", "thinking", "signature", "data"})
 _DETAIL = frozenset({"type", "index", "text", "summary", "data", "signature"})
@@ -266,6 +267,34 @@ def _thought(chat: OpenAIChat, index: int, content: str, tag: str) -> str:
     if not closing:
         chat.thoughts[index] = tag
     return answer
+
+
+def without_thinking(chat: OpenAIChat, index: int, content: str, delta: dict[str, Any]) -> str:
+    """
+    What of a content that is split at tags was not told in the reasoning of the same delta. MiniMax has it in both
+    places, piece by piece, if it is not asked to split it.
+    """
+    is_open, before = index in chat.mirrored, content
+    if not is_open:
+        lead, tag, before = content.partition(_OPEN)
+        if not tag or lead.strip():
+            return content
+    thinking, closing, answer = before.partition(_CLOSE)
+    if thinking.strip() == _told(delta):
+        (chat.mirrored.discard if closing else chat.mirrored.add)(index)
+        return answer
+    chat.mirrored.discard(index)
+    return f"{_OPEN}{content}" if is_open else content
+
+
+def _told(delta: dict[str, Any]) -> str:
+    """The reasoning that a delta has in fields of its own, without blanks around it."""
+    text = next((delta[name] for name in FIELDS if isinstance(delta.get(name), str) and delta[name]), "")
+    details = delta.get("reasoning_details")
+    if not text and isinstance(details, list):
+        texts = [detail.get("text") or detail.get("summary") for detail in details if isinstance(detail, dict)]
+        text = "".join([piece for piece in texts if isinstance(piece, str)])
+    return text.strip()
 
 
 def _is_flagged(extra: Any) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "seconds",
+    "SAYING", "error_body", "error_event", "error_in", "error_told", "exceptions_in", "read_error", "says_success",
+    "seconds",
 ]  # fmt: skip
 
 # How AWS's errors end: Bedrock's are exceptions, SageMaker has two by these names.
@@ -102,7 +103,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
     if error is True and _message_of(payload) is not None:
         return _flat_error(payload)
-    if error:
+    if error and not says_success(error):
         if isinstance(error, dict):
             return read_error({**_beside(payload), **error}, raw=dict(payload))
         return read_error(_sentence(error, payload), raw=dict(payload))
@@ -117,7 +118,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         code = base["status_code"]
         known = MINIMAX.get(whole_number(code) or 0)
         return read_error({"message": base.get("status_msg"), "code": code}, raw=dict(payload), status=known)
-    if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING):
+    if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING) and not says_success(payload):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
     errors = payload.get("errors") or payload.get("fault")
@@ -126,6 +127,22 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         # A list of errors (IBM): the first one is told, `raw` has them all. A fault is Apigee's or WSO2's.
         return read_error(first, raw=dict(payload), status=_number(payload.get("status_code")))
     return None
+
+
+def says_success(holder: Any) -> bool:
+    """
+    True if the fields of an error say that there is none: One-API has the object with nothing in it in every answer,
+    others with a code and a word for success.
+    """
+    if not isinstance(holder, dict):
+        return False
+    if not any(holder.values()):
+        return True
+    codes = [holder[key] for key in _CODES if _is_code(holder.get(key))]
+    if not all(code == 0 or code in FINE for code in codes):
+        return False
+    messages = [message.lower() for key in (*SAYING, "message", "msg") if (message := _text(holder.get(key)))]
+    return bool(messages) and _SUCCESS.issuperset(messages)
 
 
 def _beside(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,6 +255,7 @@ _ERROR_BODY = frozenset(
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
 SAYING = frozenset({"error_message", "error_msg", "errorMessage"})
+_SUCCESS = frozenset({"ok", "success"})
 _CODES = ("code", "error_code", "errorCode", "ErrorCode")
 # Where an HTTP status stands, in an error or beside it.
 _STATUSES = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
-    "is_real", "is_sign_of_life", "said_in", "says_nothing", "telling", "whole_number", "word",
+    "is_real", "is_sign_of_life", "listed", "said_in", "says_nothing", "telling", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -69,6 +69,20 @@ def is_blank(value: Any) -> bool:
 def is_empty(value: Any) -> bool:
     """True for what `is_blank` is true for, and for `{}`: where an object without a field says nothing either."""
     return value is None or value in ("", [], {})
+
+
+def listed(value: Any) -> list[Any]:
+    """
+    The items of a list, also where PHP or Lua has written it as an object of its indexes, as they write one that has
+    gaps; what is neither is the one item.
+    """
+    if isinstance(value, dict) and all(map(_is_index, value)):
+        return list(value.values())
+    return value if isinstance(value, list) else [value]
+
+
+def _is_index(key: str) -> bool:
+    return key.isascii() and key.isdecimal()
 
 
 def are_objects_once(value: Any) -> bool:

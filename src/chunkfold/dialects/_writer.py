@@ -14,7 +14,7 @@ from chunkfold.dialects import _calls, _halves, _think, _usage, _whole_texts
 from chunkfold.dialects._arguments import ObjectScanner
 from chunkfold.dialects._native_fields import NativeFields
 from chunkfold.dialects._slots import CALLS, Slot, Table, hashable
-from chunkfold.dialects._words import finish_reason, is_blank, is_real
+from chunkfold.dialects._words import finish_reason, is_blank, is_real, listed
 from chunkfold.events import (
     Annotations,
     DataDelta,
@@ -255,7 +255,7 @@ class Writer:
     def objects(self, name: str, value: Any) -> list[tuple[int, dict[str, Any]]]:
         """The objects of a field that has a list of them, in Lua `{}` if empty, or one, and their places."""
         found = []
-        for place, item in enumerate(value if isinstance(value, list) else () if value == {} else [value]):
+        for place, item in enumerate(listed(value)):
             if isinstance(item, dict):
                 found.append((place, item))
             else:
@@ -368,7 +368,8 @@ class Writer:
         kind: Kind = "server_tool_call" if start.get("server_side") else "tool_call"
         slot = _calls.find_restated(state, kind, place, id, name, listed)
         if slot is None:
-            number = number if type(number) is int else f"{kind} {place} of {self.frame}"
+            if type(number) is not int or number in state.by_number:
+                number = f"{kind} {place} of {self.frame}"
             return self.call(choice, number=number, id=id, name=name, **start)
         _calls.identify(self, state, slot, id, name, None)
         return slot

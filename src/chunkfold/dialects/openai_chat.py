@@ -12,11 +12,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect, _chat_calls, _chat_ernie, _chat_reasoning, _chat_tokens
+from chunkfold.dialects import (
+    CERTAIN,
+    LIKELY,
+    NO,
+    Dialect,
+    _chat_audio,
+    _chat_calls,
+    _chat_citations,
+    _chat_ernie,
+    _chat_reasoning,
+    _chat_tokens,
+)
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import SAYING, error_in, read_error
+from chunkfold.dialects._errors import SAYING, error_in, read_error, says_success
 from chunkfold.dialects._media import usual_base64_bytes
-from chunkfold.dialects._words import are_objects_once, choice_index, is_real, says_nothing, word
+from chunkfold.dialects._words import choice_index, is_real, listed, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,9 +47,10 @@ _MESSAGE = frozenset(
         "role", "content", "refusal", "tool_calls", "function_call", "audio", "images", "annotations", "reasoning",
         "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks", "cot_summary",
         "executed_tools", "citations", "reasoning_items", "content_blocks",
-        "content_list", "reasoning_steps",
+        "content_list", "reasoning_steps", "provider_specific_fields",
     }
 )  # fmt: skip
+_TAKEN = _CHOICE | {"annotations"}
 _KNOWN = _CHOICE | _MESSAGE | _chat_tokens.LISTS | {"error"}
 _LISTED = _MESSAGE | _chat_calls.LISTED
 # All that a choice of Gemini's endpoint has where a filter took the message.
@@ -111,6 +123,8 @@ class OpenAIChat(Dialect):
         self.signed: dict[Slot | None, Any] = {}
         # The tag around a thought of Gemini's that is not over, by the choice.
         self.thoughts: dict[int, str] = {}
+        # The choices whose content is amid thinking that their reasoning has, too.
+        self.mirrored: set[int] = set()
         # What Perplexity's steps said, by the choice.
         self.steps: dict[int, set[str]] = {}
         # The parts of LiteLLM's items of reasoning, by the choice and the id, and all of them.
@@ -122,6 +136,10 @@ class OpenAIChat(Dialect):
         self.results: dict[Slot, list[str]] = {}
         # The ids of calls that are told together with what they gave back.
         self.answered: frozenset[str] = frozenset()
+        # What waits for the rest of a group of base64, by the sound.
+        self.sounds: dict[Slot, str] = {}
+        # The text of the chunk is sound.
+        self._is_sound = False
         self._executed: dict[int, dict[str, dict[str, Any]]] = {}
         self._begun = False
         # The fields beside those that are understood, as the last payload had them: most repeat them.
@@ -135,6 +153,7 @@ class OpenAIChat(Dialect):
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:
         """Most chunks have the keys of the one before, which say nothing by being there."""
         keys = tuple(payload)
+        self._is_sound = payload.get("modality") == "audio"
         if keys == self._usual and type(payload["choices"]) is list:
             self._usual_chunk(payload, frame)
             return
@@ -144,6 +163,7 @@ class OpenAIChat(Dialect):
 
     def close(self) -> None:
         _chat_calls.tell_results(self)
+        _chat_audio.tell_rests(self)
 
     def _says_nothing_else(self, payload: dict[str, Any]) -> bool:
         """True if a chunk with these keys says nothing but facts that are known, choices, usage and what is beside."""
@@ -164,7 +184,7 @@ class OpenAIChat(Dialect):
         w = self.w
         choices = payload.get("choices")
         if isinstance(choices, dict):
-            choices = [choices]
+            choices = listed(choices)
         elif choices is None and _chat_ernie.is_flat(payload):
             self.end_seen = self.end_seen or payload.get("is_end") is True
             payload = _chat_ernie.unflattened(payload)
@@ -195,6 +215,8 @@ class OpenAIChat(Dialect):
         w.usage(payload.get("usage") or groq.get("usage"))
         if None in payload.values():
             w.blanks(payload, _NESTED)
+        if error is None and payload.get("error"):
+            w.extra(("error",), payload["error"])
         if "x_groq" in payload and not groq:
             w.extra(("x_groq",), payload["x_groq"])
         self._keep_beside(payload)
@@ -244,9 +266,18 @@ class OpenAIChat(Dialect):
         return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
 
     def begin_again(self, next_id: Any = None) -> None:
-        for kept in (self.signed, self.thoughts, self.steps, self.items, self.told, self.abreast, self.results):
-            kept.clear()
-        self._executed.clear()
+        kept = (
+            self.signed,
+            self.thoughts,
+            self.mirrored,
+            self.steps,
+            self.items,
+            self.told,
+            self.abreast,
+            self.results,
+        )
+        for each in (*kept, self.sounds, self._executed):
+            each.clear()
         self._begun, self._beside = False, []
         super().begin_again(next_id)
 
@@ -319,11 +350,13 @@ class OpenAIChat(Dialect):
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
-        if choice.get("error"):
+        if choice.get("error") and not says_success(choice["error"]):
             w.error(read_error(choice["error"], raw=choice))
         if not choice.keys() <= _CHOICE:
+            if choice.get("annotations"):
+                _chat_citations.in_choice(self, index, choice["annotations"])
             has_lists = not (self.is_whole or _chat_tokens.LISTS.isdisjoint(choice))
-            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _CHOICE, "choices", index)
+            w.extras(_chat_tokens.without_lists(w, index, choice) if has_lists else choice, _TAKEN, "choices", index)
 
     def _message(self, index: int, delta: dict[str, Any], frame: Frame) -> None:
         """What is new: in the order reasoning, text, calls, as models produce them."""
@@ -360,7 +393,11 @@ class OpenAIChat(Dialect):
         w.restate(index, "reasoning", next((message[key] for key in _chat_reasoning.FIELDS if message.get(key)), None))
         _chat_reasoning.restated(self, index, message)
         if isinstance(message.get("content"), str):
-            w.restate(index, "text", message["content"])
+            content = message["content"]
+            if w.splits_think_tags:
+                self.mirrored.discard(index)
+                content = _chat_reasoning.without_thinking(self, index, content, message)
+            w.restate(index, "text", content)
         w.restate(index, "refusal", message.get("refusal"))
         _chat_calls.restated(self, index, message.get("tool_calls"), frame)
         for key, kind in _RESTATED:
@@ -384,6 +421,10 @@ class OpenAIChat(Dialect):
         if isinstance(value, str):
             if self.thoughts or "extra_content" in delta:
                 value = _chat_reasoning.answer_in(self, index, value, delta)
+            if self._is_sound and _chat_audio.in_content(self, index, value):
+                return
+            if self.w.splits_think_tags and not self.w.cumulative:
+                value = _chat_reasoning.without_thinking(self, index, value, delta)
             if self.content_told is not delta:
                 self.w.append(index, "text", value)
             return
@@ -455,30 +496,6 @@ class OpenAIChat(Dialect):
             if image or self.is_whole:
                 self._image_item(index, image, in_content=False)
 
-    def _audio(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        """Sound in pieces of base64, each decoded by itself, and the words beside it."""
-        w = self.w
-        if not isinstance(value, dict):
-            w.unknown("audio", value)
-            return
-        if not any(value.get(key) for key in _AUDIO) and self.is_whole:
-            w.extra(("choices", index, "message", "audio"), value)
-            return
-        slot = w.slot(index, "audio")
-        if slot is None and says_nothing(value):
-            return
-        if slot is None:
-            blank = {key: item for key, item in value.items() if item in (None, "")}
-            slot = w.start(index, "audio", key="audio", id=value.get("id"), extra=blank)
-        w.delta(slot, value.get("transcript"))
-        data = usual_base64_bytes(value.get("data") or "")
-        if data is None:
-            w.diagnose("bad_base64", "audio data is not base64; it is kept as an unknown part", index, slot.index)
-            w.unknown("audio", value)
-        else:
-            w.data(slot, data)
-        w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
-
     def _executed_tools(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         """Groq's tools that the server ran itself: first the call, later the same entry with its output."""
         known = self._executed.setdefault(index, {})
@@ -487,17 +504,6 @@ class OpenAIChat(Dialect):
             known[number] = {**known.get(number, {}), **tool}
         self.w.extra(("choices", index, "message", "executed_tools"), list(known.values()))
 
-    def _annotations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        self.w.annotations(index, None, value if isinstance(value, list) else [value])
-        if not are_objects_once(value):
-            self.w.extra(("choices", index, "message", "annotations"), value)
-
-    def _citations(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
-        self.w.annotations(index, None, value if isinstance(value, list) else [value])
-        self.w.extra(("choices", index, "message", "citations"), value)
-
-
-_AUDIO = ("id", "data", "transcript")
 
 # Who speaks in the messages that are the answer.
 _ANSWERING = (None, "assistant", "tool")
@@ -513,7 +519,7 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
 # What is taken again, and changes nothing where it came before.
 _AGAIN = (
     "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
-    "reasoning_steps", "extra_content",
+    "reasoning_steps", "extra_content", "provider_specific_fields",
 )  # fmt: skip
 
 
@@ -583,10 +589,11 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "content": OpenAIChat._content,
     "extra_content": OpenAIChat._extra_content,
     "refusal": OpenAIChat._refusal,
-    "audio": OpenAIChat._audio,
+    "audio": _chat_audio.audio,
     "images": OpenAIChat._images,
-    "annotations": OpenAIChat._annotations,
-    "citations": OpenAIChat._citations,
+    "annotations": _chat_citations.in_delta,
+    "citations": _chat_citations.addresses,
+    "provider_specific_fields": _chat_citations.in_provider_fields,
     "tool_calls": _chat_calls.tool_calls,
     "content_list": _chat_calls.content_list,
     "function_call": _chat_calls.function_call,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._errors import read_error, says_success
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
 
@@ -89,7 +89,7 @@ class OpenAICompletions(Dialect):
         for place, choice in w.objects("choice", payload.get("choices")):
             self._choice(choice, place, frame)
         w.unsaid(payload, "id", "model", "created")
-        w.extras(payload, _TOP)
+        w.extras(payload, _TOP - {"error"} if says_success(payload.get("error")) else _TOP)
         w.blanks(payload, _NESTED)
         if is_first:
             self._keep_unless("text_completion", payload, "object")
@@ -110,7 +110,7 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason")
         w.usage(choice.get("usage"))
-        if choice.get("error"):
+        if choice.get("error") and not says_success(choice["error"]):
             w.error(read_error(choice["error"], raw=choice))
         w.extras(choice, _CHOICE, "choices", index)
         w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)

@@ -63,6 +63,11 @@ class BracketScanner:
                 if not stack:
                     return pos
 
+    @property
+    def is_in_string(self) -> bool:
+        """Whether what was scanned ends amid a string."""
+        return self._quoted
+
     def may_go_on_with_object(self, last: int) -> bool:
         """Whether JSON allows a `{` here, when *last* was the byte before that is not blank."""
         if self._quoted:
@@ -133,6 +138,11 @@ class JsonLines:
         self.state = "blank"
         self._lines: list[bytes] = []
         self._scanner = BracketScanner()
+
+    @property
+    def is_in_string(self) -> bool:
+        """Whether the lines end amid a string, in which no line end may stand."""
+        return self._scanner.is_in_string
 
     def add(self, line: bytes) -> None:
         """Take the next line."""

@@ -8,9 +8,13 @@ The rules are those of WHATWG HTML, section 9.2.6, made to fit what servers of l
   one whole JSON value (or `[DONE]`) begins an event of its own, and an `event` line before it names that one.
 - Several data lines are one text only if that text is JSON. Otherwise each is a frame of its own, so that
   one broken line does not spoil its neighbours.
+- JSON that is printed over several lines may have `data:` before the first one alone. The others belong to it
+  if that makes it whole, and are strays if not.
 """
 
 from __future__ import annotations
+
+import re
 
 from chunkfold.framing._frame import Frame
 from chunkfold.framing.json_text import BracketScanner, JsonLines, is_whole_json
@@ -19,15 +23,19 @@ __all__ = ["PendingEvent"]
 
 _DATA = b"data:"
 _BRACE = b"{"
+# How a line of printed JSON begins.
+_of_json = re.compile(rb'[ \t]*(?:["{}\[\],]|-?[0-9]|true\b|false\b|null\b)').match
 
 
 class PendingEvent:
     """The event that the field lines so far belong to."""
 
-    __slots__ = ("_held", "_json", "_lines", "_name", "_read", "size")
+    __slots__ = ("_bare", "_held", "_json", "_lines", "_name", "_read", "size")
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
+        self._bare: set[int] = set()
+        """Which of the lines have no `data:` before them."""
         self._name = b""
         self._held: bytes | None = None
         """A name that came after data: of this event if a blank line follows, else perhaps of the next."""
@@ -63,6 +71,18 @@ class PendingEvent:
         self._lines.append(value)
         self.size += len(value)
 
+    def goes_on(self, line: bytes) -> bool:
+        """Whether a line without the name of a field may be the next one of JSON that the data has begun."""
+        if not self._lines or _of_json(line) is None:
+            return False
+        return self._json_state() == "open" and not self._json.is_in_string
+
+    def add_bare(self, line: bytes) -> None:
+        """Take a line that goes on with the data."""
+        self._bare.add(len(self._lines))
+        self._lines.append(line)
+        self.size += 1 + len(line)
+
     def dispatch(self, out: list[Frame]) -> None:
         """A blank line: the event is over."""
         if self._held is not None:
@@ -86,6 +106,7 @@ class PendingEvent:
         lines = self._lines
         if len(lines) > 1 and self._json_state() == "open" and not any(map(_is_whole_object, lines)):
             self._lines = lines = [b"\n".join(lines)]
+            self._bare = set()
             self._forget_json()
         if not lines or self._json_state() == "whole":
             self.dispatch(out)
@@ -103,8 +124,10 @@ class PendingEvent:
         elif self._json_state() == "whole":
             out.append(Frame(b"\n".join(lines), name))
         else:
-            out.extend([Frame(line, name) for line in lines])
+            bare = self._bare
+            out.extend([_bare_frame(line) if at in bare else Frame(line, name) for at, line in enumerate(lines)])
         self._lines = []
+        self._bare = set()
         self._forget_json()
         self.size = 0
 
@@ -123,6 +146,12 @@ class PendingEvent:
         if self._read:
             self._json = JsonLines()
             self._read = 0
+
+
+def _bare_frame(line: bytes) -> Frame:
+    """What a line is that did not go on with the data."""
+    text = line.strip()
+    return Frame(text) if _is_whole_object(text) else Frame(line, kind="stray")
 
 
 def _is_end_mark(data: bytes) -> bool:

@@ -33,6 +33,7 @@ _TO_LINE_END = (_LINE, _JUNK, _TAIL)  # nothing happens before the line ends
 
 _nonblank = re.compile(rb"[^ \t\n]").search
 _nonblank_or_comma = re.compile(rb"[^ \t\n,]").search
+_indented_data = re.compile(rb"data:[ \t]*(?:\{|\[DONE\])").match
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _FIELD_NAMES = (b"data", b"event", b"id", b"retry")
 
@@ -330,10 +331,18 @@ class TextFramer:
         self._found("sse")
 
     def _indented(self, line: bytes) -> None:
-        """Take a line that begins with no field: an object is one also behind blanks, as JSON allows them."""
+        """
+        Take a line that begins with no field: it goes on with the JSON of an event, or is an object or the data of one,
+        which may stand behind blanks.
+        """
         text = line.strip(b" \t")
-        if text.startswith(b"{") and is_whole_json(text):
+        if self._event.goes_on(line):
+            self._event.add_bare(line)
+            self._check(self._event.size)
+        elif text.startswith(b"{") and is_whole_json(text):
             self._add_object(text)
+        elif _indented_data(text) is not None:
+            self._field(text)
         else:
             self._stray(line)
 

@@ -80,6 +80,7 @@ _PIECES = {
     ".reasoning_items[]": EXTEND,
     ".reasoning_steps[]": EXTEND,
     ".annotations[]": EXTEND,
+    ".provider_specific_fields.citation": Rule("extend", f"{_MESSAGE}.annotations[]"),
     ".images[]": EXTEND,
     ".executed_tools[]": LAST,
     ".audio": LAST,
@@ -115,6 +116,7 @@ RULES: Mapping[str, Rule] = {
     "choices[].logprobs.refusal[]": EXTEND,
     "choices[].reasoning_logprobs.content[]": EXTEND,
     "choices[].token_ids[]": EXTEND,
+    "choices[].annotations[]": Rule("extend", f"{_MESSAGE}.annotations[]"),
     "choices[].usage": Rule("last", "usage"),
     "choices[].delta.content_blocks[].index": TRANSPORT,
     **{f"choices[].delta.content_blocks[].delta.{field}": Rule("append", f"{_MESSAGE}.content_blocks[].{field}")
@@ -122,8 +124,8 @@ RULES: Mapping[str, Rule] = {
     **{f"choices[].delta.content_blocks[].delta.{field}": Rule("last", f"{_MESSAGE}.content_blocks[].{field}")
        for field in ("signature", "data")},
     "x_groq.usage": Rule("last", "usage"),
-    **{f"choices[].{side}{field}": Rule(how, _MESSAGE + field) for side in ("delta", "message")
-       for field, (how, _) in _PIECES.items()},
+    **{f"choices[].{side}{field}": Rule(how, at or _MESSAGE + field) for side in ("delta", "message")
+       for field, (how, at) in _PIECES.items()},
 }  # fmt: skip
 
 # What a message without text has for `content`, where a vendor's stream says something else.
@@ -185,7 +187,9 @@ def _choice(choice: Choice, extra: dict[str, Any], response: Response, whole: bo
         out["index"] = choice.index
     message = extra_of(extra, "message")
     if "message" not in extra.get("$absent", ()):
-        shown = out["message"] = _message(choice.parts, message, choice.annotations, whole=whole)
+        beside = _listed(out.get("annotations"))
+        annotations = [item for item in choice.annotations if item not in beside]
+        shown = out["message"] = _message(choice.parts, message, annotations, whole=whole)
         if not whole:
             shown["role"] = choice.role
             if shown.setdefault("content", None) is None:
@@ -461,11 +465,18 @@ def _add_annotations(
     out: dict[str, Any], annotations: Iterable[dict[str, Any]], cited: Collection[dict[str, Any]]
 ) -> None:
     """Citations that do not stand in another field already."""
-    listed = out.get("citations")
-    known = set(map(_json.identity, (*(listed if isinstance(listed, list) else ()), *cited)))
+    told = extra_of(out, "provider_specific_fields").get("citations")
+    listed = [*_listed(out.get("citations")), *_listed(told), *cited]
+    known = set(map(_json.identity, listed))
     found = [item for item in annotations if known.isdisjoint(map(_json.identity, (item, item.get("value", item))))]
     if found and not out.get("annotations"):
         out["annotations"] = copied(found)
+
+
+def _listed(value: Any) -> list[Any]:
+    """What a list, and each list in it, has."""
+    items = value if isinstance(value, list) else ()
+    return [inner for item in items for inner in (item if isinstance(item, list) else (item,))]
 
 
 def _is_served(part: Part) -> bool:
