@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import error_body, read_error
+from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._words import are_objects_once, is_blank, text_or_none, word
 from chunkfold.dialects.cohere_v2 import cohere_usage, tell_error, under_reason
 
@@ -77,11 +77,7 @@ class CohereV1(Dialect):
             self.end_seen = True
             self.tell_error(payload)
             return
-        error = error_body(payload)
-        if error is not None:
-            self.w.error(error)
-        else:
-            self.strange(payload, frame, kind)
+        self.strange(payload, frame, kind, may_be_body=True)
 
     def tell_error(self, holder: Mapping[str, Any]) -> None:
         """State the error that *holder* carries; the finish reason beside it says whether a retry is sensible."""

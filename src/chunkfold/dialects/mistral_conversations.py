@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._error_words import MISTRAL
-from chunkfold.dialects._errors import error_body, read_error
+from chunkfold.dialects._errors import read_error
 from chunkfold.dialects._words import text_or_none, whole_number, word
 
 if TYPE_CHECKING:
@@ -103,11 +103,7 @@ class MistralConversations(Dialect):
         elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)
         else:
-            error = error_body(payload)
-            if error is not None:
-                self.w.error(error)
-            else:
-                self.strange(payload, frame, word(kind))
+            self.strange(payload, frame, word(kind), may_be_body=True)
         if "event" in outer:
             self.error_beside(outer)
 
