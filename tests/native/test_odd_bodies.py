@@ -437,3 +437,11 @@ def test_what_two_events_say_of_one_error_is_put_together():
     events = [{"type": "error", **said, "param": None}, {"type": "response.failed", "response": failed}]
     body = chunkfold.fold(events, "openai-responses").to_native()
     assert body["error"] == {**said, "param": None, "more": 1}
+
+
+def test_what_came_beside_an_error_of_anthropic_is_in_the_body_too():
+    told = {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}}
+    start = {"type": "message_start", "message": {"type": "message", "role": "assistant", "model": "claude-x"}}
+    assert chunkfold.fold([start, told]).to_native() == {"model": "claude-x", "error": told["error"]}
+    body = chunkfold.fold([{"type": "news", "a": 1}, told], "anthropic").to_native()
+    assert (body["a"], body["error"]) == (1, told["error"])
