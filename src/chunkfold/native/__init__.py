@@ -5,7 +5,7 @@ A dialect's module here has the name of its module in `chunkfold.dialects` and p
 `RULES` says of every field of a payload how it is merged and where the whole body has it; a field that no rule names
 keeps its path, and its last real value stands there. `EVENTS`, where events differ in what a field means, has rules by
 the `type` of the payload, which go before those. `body` builds the whole body from a response alone, `request` the form
-in which an assistant message goes into the next request.
+in which an assistant message goes into the next request, unless that is the form of another dialect (`WORDS`).
 
 What a stream says beside the message is in `response.extra`, at its path in the whole body, and in `part.extra`. Keys
 that begin with `$` are ours there, and say how the provider wrote something: see `_build`.

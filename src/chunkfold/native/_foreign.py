@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WORDS", "taken_over"]
 
-# Dialects whose messages are written in the words of another.
+# Dialects whose messages are written in the words of another: a message does not tell which of Bedrock's families it is
+# of, and is taken for Claude's.
 WORDS: Final = {"bedrock-invoke": "anthropic-messages", "watsonx": "openai-chat"}
 
 # Services of the same models, which check each other's signatures: Anthropic says so of Bedrock and Vertex AI.

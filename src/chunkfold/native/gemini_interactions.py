@@ -191,7 +191,7 @@ def _steps(parts: Iterable[Part], *, is_old: bool = False) -> list[_Step]:
                 content.append(_content(part))
             else:
                 out.append((number, {"type": "model_output", "content": [_content(part)]}))
-        elif isinstance(part, (ToolCall, ToolResult)):
+        else:
             out.append((number, _call(part) if isinstance(part, ToolCall) else _result(part)))
     return out
 
