@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from chunkfold import dialects
 from chunkfold.folding._envelopes import ROOT
 from chunkfold.native._build import error_of, fields
-from chunkfold.native._foreign import WORDS, taken_over
+from chunkfold.native._foreign import WORDS, refusals_told, taken_over
 from chunkfold.parts import UnknownPart
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def request(message: Message, dialect: str) -> Any:
     if any(map(_is_beside, message.parts)):
         message = replace(message, parts=_own(message.parts))
     wanted, made = _words(dialect), None if message.dialect is None else _words(message.dialect)
+    message = replace(message, parts=refusals_told(message.parts, wanted))
     if made is not None and made != wanted:
         message = replace(message, parts=tuple(taken_over(message.parts, made, wanted)))
     return get(wanted).request(message)
