@@ -56,6 +56,16 @@ def test_a_delta_that_names_its_input_otherwise_does_not_lose_it():
     assert call.extra == {"partialJson": "{}"}
 
 
+def test_what_a_delta_without_text_says_of_no_block_is_carried():
+    delta = {
+        "type": "content_block_delta",
+        "index": 4,
+        "delta": {"type": "input_json_delta", "partial_json": "", "x": 1},
+    }
+    (part,) = folded(START, delta, {"type": "message_stop"}).parts
+    assert (part.kind, part.name, part.payload) == ("unknown", "input_json_delta", delta)
+
+
 def test_a_start_that_comes_again_brings_further_fields():
     again = {**CALL, "content_block": {**CALL["content_block"], "caller": {"type": "direct"}}}
     response = folded(START, CALL, again, {"type": "message_stop"})

@@ -238,6 +238,8 @@ class AnthropicMessages(Dialect):
             slot = self.w.slot(0, index)
             if slot is not None:
                 self._keep(slot, delta, own)  # type: ignore[arg-type]
+            else:
+                self.w.unknown(word(kind), payload)
 
     def _keep(self, slot: Slot, holder: dict[str, Any], own: frozenset[str]) -> None:
         """Keep with its block what a delta, or a start that came again, says beside its *own* fields."""
