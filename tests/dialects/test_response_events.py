@@ -552,3 +552,11 @@ def test_an_error_that_names_an_item_is_one_of_the_response():
     response = fold(added(texts(), output_index=0), event("stream_error", error=error, **place))
     assert response.error is not None
     assert (response.error.message, response.finish_reason) == ("The server is gone.", "error")
+
+
+def test_the_log_probabilities_of_a_text_that_never_ended_are_in_the_body():
+    tokens = [{"token": "Hi", "logprob": -1}]
+    message = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    delta = event("output_text.delta", item_id="m", output_index=0, content_index=0, delta="Hi", logprobs=tokens)
+    (item,) = fold(added(message), delta).to_native()["output"]
+    assert item["content"] == [{"type": "output_text", "text": "Hi", "logprobs": tokens}]

@@ -404,6 +404,13 @@ ALL = {
     "openai-completions": COMPLETIONS,
     "cohere-v2": COHERE,
     "cohere-v1": COHERE_V1,
+    "vercel-ui": {
+        "texts-that-leave-something-out": {
+            "id": "u",
+            "role": "assistant",
+            "parts": [{"type": "text"}, {"type": "text", "text": ""}],
+        }
+    },
     "gemini": GEMINI,
     "bedrock-converse": CONVERSE,
     "bedrock-invoke": INVOKE,
