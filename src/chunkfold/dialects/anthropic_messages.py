@@ -238,8 +238,9 @@ class AnthropicMessages(Dialect):
             slot = self.w.slot(0, index)
             if slot is not None:
                 self._keep(slot, delta, own)  # type: ignore[arg-type]
-            else:
-                self.w.unknown(word(kind), payload)
+            else:  # its text, if it has any, is an orphan
+                rest = {name: value for name, value in delta.items() if name == "type" or name not in own}  # type: ignore[union-attr]
+                self.w.unknown(word(kind), {**payload, "delta": rest})
 
     def _keep(self, slot: Slot, holder: dict[str, Any], own: frozenset[str]) -> None:
         """Keep with its block what a delta, or a start that came again, says beside its *own* fields."""
