@@ -458,6 +458,8 @@ def test_finalize_gives_the_same_object_and_nothing_is_taken_after_it():
     assert response.ended == "eof"
     with pytest.raises(ValueError, match="after finalize"):
         accumulator.observe(Ping())
+    with pytest.raises(ValueError, match="after finalize"):
+        accumulator.observe_all([Ping()])
 
 
 @pytest.mark.parametrize("count", [0, 1, 2047, 2048, 2049, 5000])

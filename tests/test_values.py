@@ -504,3 +504,14 @@ def test_a_record_is_plain_json_with_parsed_arguments():
     assert [call["arguments"] for call in record["tool_calls"]] == [{"n": 1.1}, {}, None, "select 1"]
     assert record["choices"][1]["tool_calls"][0]["arguments"] == {"n": 1.1}
     assert (record["source"], record["tool_calls"][0]["raw_arguments"]) == ("saved.sse", '{"n": 1.10}')
+
+
+def test_neighbouring_thoughts_are_one_in_the_content_unless_one_is_signed():
+    thoughts = [ReasoningPart("a"), ReasoningPart("b"), ReasoningPart("c", signature="c2ln"), ReasoningPart("d")]
+    message = Message(parts=(*thoughts, TextPart("e")))
+    assert [part.text for part in message.content()] == ["ab", "c", "d", "e"]
+
+
+def test_equal_messages_have_one_hash_whatever_their_dialect():
+    one, other = (Message(parts=(RefusalPart("No."),), dialect=dialect) for dialect in ("openai-chat", None))
+    assert (one == other, hash(one) == hash(other)) == (True, True)

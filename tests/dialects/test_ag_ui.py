@@ -515,6 +515,20 @@ def test_the_end_of_a_subagent_ends_its_own_chunks_alone(ending):
     assert [(part.id, part.text) for part in response.parts] == [("m", "a"), ("n", "uv")]
 
 
+def test_the_end_of_a_subagent_that_is_not_named_ends_nothing_of_the_run():
+    text = pieces("TEXT_MESSAGE", "m", ["Hel", "lo"])
+    response = folded(START, text[0], named("SUBAGENT_FINISHED"), text[1], END)
+    assert [part.text for part in response.parts] == ["Hello"]
+
+
+def test_of_two_spellings_the_one_that_says_something_counts():
+    """An exporter that writes both leaves the one blank that the protocol does not have."""
+    text = {"type": "TEXT_MESSAGE_START", "messageId": "m", "message_id": None, "role": "assistant"}
+    more = {"type": "TEXT_MESSAGE_CONTENT", "message_id": "m", "messageId": "", "delta": "Hello"}
+    response = folded(START, text, more, END)
+    assert [(part.id, part.text) for part in response.parts] == [("m", "Hello")]
+
+
 EXPLICIT = [
     named("TOOL_CALL_START", toolCallId="a", toolCallName="f", subagentRunId="s1"),
     named("TEXT_MESSAGE_START", messageId="n", role="assistant", subagentRunId="s1"),

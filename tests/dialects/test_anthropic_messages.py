@@ -56,6 +56,15 @@ def test_a_delta_that_names_its_input_otherwise_does_not_lose_it():
     assert call.extra == {"partialJson": "{}"}
 
 
+def test_what_a_delta_says_beside_its_own_for_a_block_that_never_began_is_carried():
+    said = {"type": "input_json_delta", "x": 1}
+    for text, begun in (("", []), ("{}", [CALL])):
+        delta = {"type": "content_block_delta", "index": 4, "delta": {**said, "partial_json": text}}
+        response = folded(START, *begun, delta, {"type": "message_stop"})
+        assert [call.raw_arguments for call in response.tool_calls] == [text] * len(begun)
+        assert (response.parts[-1].name, response.parts[-1].payload["delta"]) == ("input_json_delta", said)
+
+
 def test_a_start_that_comes_again_brings_further_fields():
     again = {**CALL, "content_block": {**CALL["content_block"], "caller": {"type": "direct"}}}
     response = folded(START, CALL, again, {"type": "message_stop"})

@@ -77,3 +77,9 @@ def test_a_whole_body_comes_back_as_it_was(said):
     response = chunkfold.fold(json.dumps(body).encode())
     assert (response.text, response.tool_calls[0].arguments) == (said, {"city": "Paris"})
     assert response.to_native() == Response.from_native(body).to_native() == body
+
+
+def test_what_else_is_in_the_list_is_carried():
+    odd = {"type": "hologram", "depth": 3}
+    response = folded(chunk({"type": "text", "content": "Hi", "content_list": [odd], "text": "Hi"}), *END)
+    assert (response.text, response.parts[1].payload) == ("Hi", odd)

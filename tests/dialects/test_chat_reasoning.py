@@ -207,6 +207,13 @@ def test_items_that_a_whole_message_tells_again_are_taken_once():
     assert response.message.to_request("openai-chat")["reasoning_items"] == [item(1), item(2)]
 
 
+def test_a_signature_that_is_no_text_is_kept_as_it_came():
+    frames = [chunk({"reasoning_content": "Is it?", "reasoning_signature": 7}), ANSWER]
+    response = assert_laws(b"".join(frames), frames, "openai-chat")
+    assert (response.reasoning, response.parts[0].signature) == ("Is it?", None)
+    assert response.to_native()["choices"][0]["message"]["reasoning_signature"] == 7
+
+
 SIGNATURE = {"reasoning_signature": "SIG"}
 OF_ANTHROPIC = {"extra_content": {"anthropic": {"signature": "SIG"}}}
 THOUGHT = chunk({"reasoning_content": "Is it?"})

@@ -119,3 +119,11 @@ def test_messages_beside_an_answer_are_none_of_it():
     assert told_twice.to_native()["choices"] == [{**told, "message": message}]
     twice = assert_laws(sse(body) + sse(body), [sse(body), sse(body)])
     assert twice.text == "It is."
+
+
+def test_a_result_that_is_no_text_replaces_what_came_before():
+    pictures = [{"type": "image_url", "image_url": {"url": "https://i.example/1.png"}}]
+    _, results = folded(call("a"), result("a.", tool_call_id="a"), result(pictures, tool_call_id="a"))
+    assert results == [("a", "ls", pictures)]
+    _, results = folded(call("a"), result(pictures, tool_call_id="a"), result("gone", tool_call_id="a"))
+    assert results == [("a", "ls", "gone")]

@@ -302,6 +302,11 @@ def test_a_message_of_a_chat_is_no_error():
     assert error_body({"message": {"text": "Slow down"}}).message == '{"text":"Slow down"}'
 
 
+def test_of_a_list_of_errors_within_one_without_a_sentence_the_first_is_told():
+    error = fold([{"error": {"errors": [{"message": "gone", "code": "x"}, {"message": "late"}]}}], "openai-chat").error
+    assert (error.message, error.code) == ("gone", "x")
+
+
 @pytest.mark.parametrize(
     ("reason", "message", "retryable"),
     [

@@ -309,6 +309,21 @@ def test_a_rest_that_comes_twice_is_one_and_leaves_what_it_goes_on_with():
     assert response.to_native()["continuation_ids"] == ["v1_a", "v1_b"]
 
 
+def test_a_rest_that_comes_again_behind_its_end_is_one_and_that_is_noted():
+    frames = [*GONE_ON, *REST, *REST]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [part.text for part in response.parts] == ["Hel", "lo!"]
+    assert [noted.kind for noted in response.diagnostics] == ["several_messages"]
+    assert response.usage.input_tokens == 120
+
+
+def test_a_rest_that_is_stated_without_its_steps_erases_nothing():
+    frames = [*GONE_ON, *REST, {"object": "interaction", "id": "v1_b", "status": "completed", "usage": COST_OF_REST}]
+    response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
+    assert [part.text for part in response.parts] == ["Hel", "lo!"]
+    assert (response.usage.input_tokens, response.diagnostics) == (120, ())
+
+
 def test_a_rest_that_is_stated_whole_leaves_what_it_goes_on_with():
     step = {"type": "model_output", "content": [{"type": "text", "text": "lo!"}]}
     whole = {"object": "interaction", "id": "v1_b", "status": "completed", "steps": [step], "usage": COST_OF_REST}

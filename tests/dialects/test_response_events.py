@@ -633,3 +633,11 @@ def test_a_delta_may_be_a_part_with_the_text_in_it():
     start = added({**texts(), "id": "msg_1"}, output_index=0)
     pieces = [text_at(0, {"type": "output_text", "text": text}) for text in ("Hel", "lo")]
     assert fold(start, *pieces, completed()).text == "Hello"
+
+
+def test_the_log_probabilities_of_a_text_that_never_ended_are_in_the_body():
+    tokens = [{"token": "Hi", "logprob": -1}]
+    message = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    delta = event("output_text.delta", item_id="m", output_index=0, content_index=0, delta="Hi", logprobs=tokens)
+    (item,) = fold(added(message), delta).to_native()["output"]
+    assert item["content"] == [{"type": "output_text", "text": "Hi", "logprobs": tokens}]

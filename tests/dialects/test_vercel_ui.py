@@ -439,6 +439,31 @@ def test_what_a_model_of_the_sdk_says_of_its_answer_is_no_part_of_it(mastra):
     assert [part["type"] for part in response.to_native()["parts"]] == ["text"]
 
 
+def test_what_the_provider_says_of_a_call_and_of_its_result_have_names_of_their_own_in_the_message():
+    """As the AI SDK has them in a tool's part of a UI message."""
+    about = {"toolCallId": "c", "toolName": "f"}
+    response = folded(
+        {"type": "start", "messageId": "m"},
+        {"type": "tool-input-start", **about},
+        {"type": "tool-input-available", **about, "input": {}, "providerMetadata": {"x": 1}},
+        {"type": "tool-output-available", "toolCallId": "c", "output": 2, "providerMetadata": {"y": 2}},
+        {"type": "finish"},
+    )
+    (part,) = response.to_native()["parts"]
+    assert part == {
+        "type": "tool-f", "toolCallId": "c", "input": {}, "callProviderMetadata": {"x": 1},
+        "state": "output-available", "output": 2, "resultProviderMetadata": {"y": 2},
+    }  # fmt: skip
+
+
+def test_a_chunk_about_a_part_that_nobody_knows_is_carried():
+    told = at(0, "annotations", annotations=[1])
+    response = folded(
+        {"type": "step-start"}, begins(type="text"), at(0, "text-delta", textDelta="Hi"), told, at(0, "part-finish")
+    )
+    assert (response.text, response.parts[1].payload) == ("Hi", told)
+
+
 def begins(**part):
     return {"type": "part-start", "part": part, "path": []}
 

@@ -20,6 +20,7 @@ from chunkfold import (
     ToolResult,
     UnknownDialect,
     UnknownPart,
+    dialects,
 )
 
 # The same answer of several providers, each with fields and blocks that the others do not have.
@@ -165,6 +166,11 @@ def test_a_refusal_is_text_where_there_is_no_place_for_it():
     assert message.to_request("ollama")["content"] == "No."
     (item,) = message.to_request("openai-responses")
     assert item["content"] == [{"type": "refusal", "refusal": "No."}]
+
+
+@pytest.mark.parametrize("dialect", sorted(dialects.names()))
+def test_a_refusal_in_a_message_of_no_dialect_is_told_to_each(dialect):
+    assert "No." in repr(Message(parts=(RefusalPart("No."),)).to_request(dialect))
 
 
 def test_free_text_for_a_tool_stands_in_an_object_where_there_is_no_such_call():

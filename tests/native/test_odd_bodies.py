@@ -43,6 +43,7 @@ CHAT = {
             {"type": "text", "text": "so"},
         ]}
     ),
+    "thinking-of-bare-texts": chat({"content": [{"type": "thinking", "thinking": ["one", "two"]}, {"type": "text", "text": "so"}]}),
     "thinking-without-text": chat({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "so"}]}),
     "reasoning-items": chat(
         {"content": [
@@ -118,6 +119,7 @@ CHAT = {
     "the-old-function-call": chat({"content": None, "function_call": {"name": "f", "arguments": "{}"}}),
     "an-error-in-a-choice": chat({"content": "Hel"}, finish_reason="error", error={"message": "It broke", "code": 502}),
     "no-calls": chat({"content": "x", "tool_calls": []}),
+    "a-call-without-its-function": chat({"tool_calls": [{"id": "a", "type": "function"}, call()]}),
     "citations": chat({"content": "x", "citations": ["https://a.example"], "annotations": []}),
     "annotations-twice-the-same": chat({"content": "x", "annotations": [{"type": "url_citation"}, {"type": "url_citation"}]}),
     "logprobs": chat({"content": "x"}, logprobs={"content": [{"token": "x", "logprob": -1, "bytes": None}], "refusal": None}),
@@ -353,6 +355,56 @@ COHERE_V1 = {
     "generations": {"id": "g", "generations": [{"id": "x", "finish_reason": "COMPLETE"}, {"id": "y", "text": "b"}], "prompt": "p"},
 }  # fmt: skip
 
+
+def candidate(**fields):
+    return {
+        "candidates": [{"index": 0, "finishReason": "STOP", **fields}],
+        "modelVersion": "heron-1",
+        "responseId": "r",
+    }
+
+
+GEMINI = {
+    "a-content-that-is-a-text": candidate(content="words"),
+    "tokens-without-rivals": candidate(content={"parts": [{"text": "a"}]}, logprobsResult={"chosenCandidates": [{"token": "a"}], "topCandidates": []}),
+    "rivals-of-no-token": candidate(
+        content={"parts": [{"text": "a"}]},
+        logprobsResult={"chosenCandidates": [{"token": "a"}], "topCandidates": [{"candidates": [{"token": "b"}]}, {"candidates": []}]},
+    ),
+}  # fmt: skip
+
+CONVERSE = {
+    "thought-that-is-withheld-in-part": {
+        "output": {"message": {"role": "assistant", "content": [
+            {"reasoningContent": {"reasoningText": {"text": "Hm", "signature": "c2ln"}, "redactedContent": "ZW5j"}},
+        ]}},
+        "stopReason": "end_turn",
+    },
+}  # fmt: skip
+
+INVOKE = {
+    "a-text-that-is-none": {
+        "inputTextTokenCount": 3,
+        "results": [{"tokenCount": 1, "outputText": 5, "completionReason": "FINISH"}],
+    }
+}
+
+MISTRAL = {
+    "thinking-that-begins-with-a-source": {
+        "object": "conversation.response", "conversation_id": "conv_1", "outputs": [
+            {"type": "message.output", "content": [
+                {"type": "thinking", "thinking": [{"type": "tool_reference", "tool": "web"}, {"type": "text", "text": "So"}]},
+            ]},
+        ],
+    },
+    "a-message-without-content": {"object": "conversation.response", "conversation_id": "conv_1", "outputs": [{"type": "message.output"}]},
+    "thinking-without-text": {
+        "object": "conversation.response", "conversation_id": "conv_1", "outputs": [
+            {"type": "message.output", "content": [{"type": "thinking", "signature": "c2ln"}, {"type": "text", "text": "So"}]},
+        ],
+    },
+}  # fmt: skip
+
 ALL = {
     "openai-chat": CHAT,
     "anthropic-messages": ANTHROPIC,
@@ -360,6 +412,17 @@ ALL = {
     "openai-completions": COMPLETIONS,
     "cohere-v2": COHERE,
     "cohere-v1": COHERE_V1,
+    "vercel-ui": {
+        "texts-that-leave-something-out": {
+            "id": "u",
+            "role": "assistant",
+            "parts": [{"type": "text"}, {"type": "text", "text": ""}],
+        }
+    },
+    "gemini": GEMINI,
+    "bedrock-converse": CONVERSE,
+    "bedrock-invoke": INVOKE,
+    "mistral-conversations": MISTRAL,
 }
 BODIES = [(dialect, name, body) for dialect, bodies in ALL.items() for name, body in bodies.items()]
 
@@ -445,3 +508,11 @@ def test_what_two_events_say_of_one_error_is_put_together():
     events = [{"type": "error", **said, "param": None}, {"type": "response.failed", "response": failed}]
     body = chunkfold.fold(events, "openai-responses").to_native()
     assert body["error"] == {**said, "param": None, "more": 1}
+
+
+def test_what_came_beside_an_error_of_anthropic_is_in_the_body_too():
+    told = {"type": "error", "error": {"type": "overloaded_error", "message": "Later"}}
+    start = {"type": "message_start", "message": {"type": "message", "role": "assistant", "model": "claude-x"}}
+    assert chunkfold.fold([start, told]).to_native() == {"model": "claude-x", "error": told["error"]}
+    body = chunkfold.fold([{"type": "news", "a": 1}, told], "anthropic").to_native()
+    assert (body["a"], body["error"]) == (1, told["error"])

@@ -137,6 +137,15 @@ def test_responses_get_texts_and_refusals_back():
     assert second["encrypted_content"] == "ZW5j"
 
 
+def test_responses_get_texts_of_two_ids_as_two_messages():
+    message = Message(parts=(TextPart("One", id="msg_1"), TextPart("Two", id="msg_2"), TextPart("Three", id="msg_2")))
+    items = message.to_request("openai-responses")
+    assert [(item["id"], [part["text"] for part in item["content"]]) for item in items] == [
+        ("msg_1", ["One"]),
+        ("msg_2", ["Two", "Three"]),
+    ]
+
+
 def test_responses_get_no_reasoning_that_nothing_follows():
     """ "Item 'rs_1' of type 'reasoning' was provided without its required following item", where tokens ran out in it."""
     thought = item("reasoning", summary=[{"type": "summary_text", "text": "Hm."}], encrypted_content="ZW5j")

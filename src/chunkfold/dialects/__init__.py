@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects._errors import error_in, error_told
+from chunkfold.dialects._errors import error_body, error_in, error_told
 from chunkfold.dialects._words import is_blank, is_sign_of_life
 from chunkfold.errors import UnknownDialect
 
@@ -78,12 +78,12 @@ class Dialect:
         """Write the events that *payload* means. `frame.data` is its exact text, empty if it came as an object."""
         raise NotImplementedError
 
-    def strange(self, payload: dict[str, Any], frame: Frame, name: str) -> None:
+    def strange(self, payload: dict[str, Any], frame: Frame, name: str, *, may_be_body: bool = False) -> None:
         """
         A payload that the dialect does not know: a sign of life, an error in the words of a gateway, or something that
-        is carried under *name*.
+        is carried under *name*. *may_be_body*: a message alone is an error, as HTTP answers have it.
         """
-        error = error_told(payload, frame.event)
+        error = (error_body(payload) if may_be_body else None) or error_told(payload, frame.event)
         if error is not None:
             self.w.error(error)
         elif is_sign_of_life(payload, frame.event):

@@ -125,7 +125,7 @@ def _tool_call(
         rest[other] = call[other]
     if isinstance(arguments, (dict, list)):
         rest["$form"] = "object"
-    if chat.is_whole and (absent := _absent(call, function, holder)):
+    if chat.is_whole and (absent := _absent(call, function, flat)):
         rest["$absent"] = absent
     if not arguments and not chat.is_whole and says_nothing(call) and not chat.w.has_call(index, number):
         return None  # a form that is filled in later, or never
@@ -167,9 +167,9 @@ def _number_of(call: dict[str, Any]) -> Any:
     return number if whole is None else whole
 
 
-def _absent(call: dict[str, Any], function: dict[str, Any], holder: str) -> list[str]:
+def _absent(call: dict[str, Any], function: dict[str, Any], flat: dict[str, Any]) -> list[str]:
     """The usual fields that a whole call has not."""
-    absent = [name for name in ("type", "function") if name not in call and name != holder]
+    absent = [name for name in ("type", "function") if name not in call and not (name == "function" and flat)]
     return absent + [name for name in ("arguments",) if function.keys().isdisjoint(ARGUMENTS)]
 
 

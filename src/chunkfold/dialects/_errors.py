@@ -8,7 +8,7 @@ import msgspec
 
 from chunkfold.basis import _json
 from chunkfold.dialects._error_words import FINE, MINIMAX, is_known, is_retryable, status_named, status_said
-from chunkfold.dialects._words import said_in, whole_number
+from chunkfold.dialects._words import said_in, text_or_none, whole_number
 from chunkfold.response import StreamError
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
     if not isinstance(error, dict):
         error = {"message": error if isinstance(error, str) or error is None else _json.encode(error)}
     error = _innermost(error)
-    status_word = _text(error.get("status")) or ""
+    status_word = text_or_none(error.get("status")) or ""
     if status_word.isdecimal() or _is_failure(status_word):
         status_word = ""
-    said = _text(error.get("type"))
+    said = text_or_none(error.get("type"))
     # LiteLLM writes Python's `None` as text.
     types = [None if said == "None" else said, status_word, _shape(error.get("__type"))]
-    types += [_text(error.get(key)) for key in ("errorType", "error_type")]
+    types += [text_or_none(error.get(key)) for key in ("errorType", "error_type")]
     kind = next(filter(None, types), type_)
     details = error.get("details")  # where Anthropic has the code
     holders = (error, details if isinstance(details, dict) else {})
@@ -63,7 +63,7 @@ def read_error(error: Any, *, type_: str | None = None, raw: Any = None, status:
 
 def _shape(name: Any) -> str | None:
     """The name of AWS's exception, behind the namespace that some of its services write."""
-    return _text(name.rpartition("#")[2]) if isinstance(name, str) else None
+    return text_or_none(name.rpartition("#")[2]) if isinstance(name, str) else None
 
 
 def _innermost(error: dict[str, Any]) -> dict[str, Any]:
@@ -118,12 +118,12 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         code = base["status_code"]
         known = MINIMAX.get(whole_number(code) or 0)
         return read_error({"message": base.get("status_msg"), "code": code}, raw=dict(payload), status=known)
-    if not SAYING.isdisjoint(payload) and any(_text(payload.get(key)) for key in SAYING) and not says_success(payload):
+    if not SAYING.isdisjoint(payload) and _says(payload) and not says_success(payload):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
     errors = payload.get("errors") or payload.get("fault")
     first = errors[0] if isinstance(errors, list) and errors else errors
-    if (isinstance(first, dict) and _message_of(first) is not None) or _text(first):
+    if (isinstance(first, dict) and _message_of(first) is not None) or text_or_none(first):
         # A list of errors (IBM): the first one is told, `raw` has them all. A fault is Apigee's or WSO2's.
         return read_error(first, raw=dict(payload), status=_number(payload.get("status_code")))
     return None
@@ -141,7 +141,7 @@ def says_success(holder: Any) -> bool:
     codes = [holder[key] for key in _CODES if _is_code(holder.get(key))]
     if not all(code == 0 or code in FINE for code in codes):
         return False
-    messages = [message.lower() for key in (*SAYING, "message", "msg") if (message := _text(holder.get(key)))]
+    messages = [message.lower() for key in (*SAYING, "message", "msg") if (message := text_or_none(holder.get(key)))]
     return bool(messages) and _SUCCESS.issuperset(messages)
 
 
@@ -158,7 +158,7 @@ def _sentence(error: Any, payload: Mapping[str, Any]) -> dict[str, Any]:
     """
     fields = {key: payload[key] for key in ("type", "code", "error_type") if key in payload} | _beside(payload)
     fields["type"] = fields.get("error_type") or (fields.get("type") if fields.get("type") != "error" else None)
-    said = next((payload[key] for key in ("message", "error_description") if _text(payload.get(key))), None)
+    said = next((payload[key] for key in ("message", "error_description") if text_or_none(payload.get(key))), None)
     if isinstance(error, str) and said is not None:
         is_name = not any(map(str.isspace, error))
         return {**fields, "message": said, "type": fields["type"] or (error if is_name else None)}
@@ -332,9 +332,9 @@ def seconds(value: float) -> float | None:
     return float(value) if 0 <= value < 1e9 else None
 
 
+def _says(payload: Mapping[str, Any]) -> bool:
+    return any(text_or_none(payload.get(key)) for key in SAYING)
+
+
 def _is_code(value: Any) -> bool:
     return isinstance(value, (str, int)) and value != "" and not isinstance(value, bool)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

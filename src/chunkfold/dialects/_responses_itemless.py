@@ -1,4 +1,4 @@
-"""Events of OpenAI Responses that belong to no item: sound, thoughts beside a search, limits of the account."""
+"""Events of OpenAI Responses that belong to no item: sound, and thoughts beside a search."""
 
 from __future__ import annotations
 

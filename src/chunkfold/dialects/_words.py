@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
-    "is_real", "is_sign_of_life", "listed", "said_in", "says_nothing", "telling", "whole_number", "word",
+    "is_real", "is_sign_of_life", "listed", "said_in", "says_nothing", "telling", "text_or_none", "whole_number",
+    "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -179,3 +180,8 @@ def counted(number: object) -> str:
 def word(*values: object, default: str = "payload") -> str:
     """What something is called: the first of *values* that is a text with something in it. They may be any JSON."""
     return next((value for value in values if isinstance(value, str) and value), default)
+
+
+def text_or_none(value: object) -> str | None:
+    """*value* if it is a text with something in it."""
+    return value if isinstance(value, str) and value else None

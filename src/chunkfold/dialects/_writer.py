@@ -14,7 +14,7 @@ from chunkfold.dialects import _calls, _halves, _think, _usage, _whole_texts
 from chunkfold.dialects._arguments import ObjectScanner
 from chunkfold.dialects._native_fields import NativeFields
 from chunkfold.dialects._slots import CALLS, Slot, Table, hashable
-from chunkfold.dialects._words import finish_reason, is_blank, is_real, listed
+from chunkfold.dialects._words import finish_reason, is_blank, is_real, listed, text_or_none
 from chunkfold.events import (
     Annotations,
     DataDelta,
@@ -329,7 +329,7 @@ class Writer:
     ) -> Slot:
         """A fragment of a tool call: find the call that it belongs to, or open it. *number* is the provider's index."""
         state = self.table.choice(choice)
-        id, name = _said(id), _said(name)  # noqa: A001
+        id, name = text_or_none(id), text_or_none(name)  # noqa: A001
         text = arguments if isinstance(arguments, str) else ""
         number = hashable(number)
         slot = _calls.find(state, number, id, name, text)
@@ -356,15 +356,15 @@ class Writer:
 
     def identify(self, slot: Slot, *, id: Any = None, name: Any = None) -> None:
         """What the start of a call that was open already says of it: an id or a name that came late."""
-        name = _said(name) if slot.name is None else None
-        _calls.identify(self, self.table.choice(slot.choice), slot, _said(id), name, None)
+        name = text_or_none(name) if slot.name is None else None
+        _calls.identify(self, self.table.choice(slot.choice), slot, text_or_none(id), name, None)
 
     def call_again(
         self, choice: int, place: int, *, number: Any, id: Any, name: Any, listed: Collection[Any], **start: Any
     ) -> Slot:
         """The call that a restated message has at *place*, where *listed* are the ids that it has; else a new one."""
         state = self.table.choice(choice)
-        id, name = _said(id), _said(name)  # noqa: A001
+        id, name = text_or_none(id), text_or_none(name)  # noqa: A001
         kind: Kind = "server_tool_call" if start.get("server_side") else "tool_call"
         slot = _calls.find_restated(state, kind, place, id, name, listed)
         if slot is None:
@@ -398,7 +398,7 @@ class Writer:
                 self.stop(before)
         lazy = self.splits_think_tags and kind == "text"
         slot = Slot(choice, -1, kind) if lazy else self.table.new(choice, kind)
-        slot.id, slot.name, slot.number = _said(id), _said(name), number
+        slot.id, slot.name, slot.number = text_or_none(id), text_or_none(name), number
         slot.is_text = tool_type == "custom"
         if key is not None:
             state.by_key[hashable(key)] = slot
@@ -493,7 +493,7 @@ class Writer:
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         """Fields of a part that came late."""
-        signature = _said(signature)
+        signature = text_or_none(signature)
         if id is None and name is None and signature is None and not extra:
             return
         if slot.splitter is not None:
@@ -586,11 +586,6 @@ class Writer:
         if (slot.is_text or (slot.kind == "tool_call" and not has_begun)) and not slot.is_cut:
             slot.is_cut = True
             self.update(slot, extra={"$cut": True})
-
-
-def _said(value: Any) -> str | None:
-    """*value* if it is a text with something in it."""
-    return value if isinstance(value, str) and value else None
 
 
 def _started(extra: Mapping[str, Any] | None, number: Hashable) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from chunkfold.dialects._ag_ui_snapshots import Came
 from chunkfold.dialects._ag_ui_spelling import CALL, ENVELOPE, respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
-from chunkfold.dialects._words import is_blank, is_real, word
+from chunkfold.dialects._words import is_blank, is_real, text_or_none, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -483,7 +483,7 @@ class AGUI(Dialect):
         else:
             self.w.restate_text(slot, content)
             if self._came.is_renamed:
-                self.w.update(slot, id=word(message.get("id"), default="") or None)
+                self.w.update(slot, id=text_or_none(message.get("id")))
         rest = _rest(message, known)
         if kind == "reasoning" and message.get("encryptedValue"):
             rest["encrypted"] = message["encryptedValue"]

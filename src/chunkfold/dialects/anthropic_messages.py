@@ -78,11 +78,11 @@ class AnthropicMessages(Dialect):
         # The block that was started last, which events mean that do not say which.
         self._last: Any = None
         # What open compactions have said so far, given to the part whole when its block stops.
-        self._summaries: dict[int, tuple[Slot, list[str]]] = {}
+        self._summaries: dict[Slot, list[str]] = {}
 
     def close(self) -> None:
         """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
-        for slot, _ in list(self._summaries.values()):
+        for slot in list(self._summaries):
             self._sum_up(slot)
         self.w.cut_though_stopped(0)
         self.cut_in_a_body()
@@ -147,7 +147,7 @@ class AnthropicMessages(Dialect):
         content = message.get("content")
         if isinstance(content, str) and content:
             # As requests may have it: the first piece of a text that may go on.
-            w.delta(w.start(0, "text", key=0, number=(0, "text"), extra={"$form": "string"}), content)
+            w.delta(w.start(0, "text", key=0, number="text", extra={"$form": "string"}), content)
             content = None
         for place, block in w.objects("content", content):
             w.stop(self._start(place, block, frame, *path, "content", place))
@@ -180,7 +180,7 @@ class AnthropicMessages(Dialect):
         w = self.w
         kind, id_ = word(_named(block, _BLOCK_FIELDS), default="None"), block.get("id")
         slot = w.slot(0, index)
-        if slot is not None and slot.open and slot.number == (index, kind) and (not id_ or slot.id in (None, id_)):
+        if slot is not None and slot.open and slot.number == kind and (not id_ or slot.id in (None, id_)):
             if slot.kind in CALLS:
                 w.identify(slot, id=id_, name=block.get("name"))
             self._keep(slot, block, _OWN.get(kind, _CALL) if kind in _KINDS else _NO_FIELDS)
@@ -204,7 +204,7 @@ class AnthropicMessages(Dialect):
 
     def _open(self, index: Any, kind: str, block: dict[str, Any]) -> Slot:
         w = self.w
-        key = {"key": index, "number": (index, kind)}
+        key = {"key": index, "number": kind}
         if kind.endswith("_tool_result"):
             return w.start(0, "server_tool_result", **key, id=block.get("tool_use_id"), extra=_result(block))
         known = _KINDS.get(kind)
@@ -243,6 +243,9 @@ class AnthropicMessages(Dialect):
             slot = self.w.slot(0, index)
             if slot is not None:
                 self._keep(slot, delta, own)  # type: ignore[arg-type]
+            else:  # its text, if it has any, is an orphan
+                rest = {name: value for name, value in delta.items() if name == "type" or name not in own}  # type: ignore[union-attr]
+                self.w.unknown(word(kind), {**payload, "delta": rest})
 
     def _keep(self, slot: Slot, holder: dict[str, Any], own: frozenset[str]) -> None:
         """Keep with its block what a delta, or a start that came again, says beside its *own* fields."""
@@ -259,11 +262,11 @@ class AnthropicMessages(Dialect):
         return self._last if is_blank(index) else index
 
     def _text_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        self.w.delta(self._slot(index, "text", "text"), delta.get("text"))
+        self.w.delta(self._slot(index, "text"), delta.get("text"))
 
     def _thinking_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """Thinking, which gateways sign in the same breath."""
-        slot = self._slot(index, "reasoning", "thinking")
+        slot = self._slot(index, "thinking")
         self.w.delta(slot, delta.get("thinking") or delta.get("text"))
         if "signature" in delta:
             self.w.update(slot, signature=delta["signature"])
@@ -272,12 +275,12 @@ class AnthropicMessages(Dialect):
         """A whole signature: it replaces. An empty one says that there is such a field."""
         signature = delta.get("signature")
         extra = {"signature": ""} if signature == "" else None
-        self.w.update(self._slot(index, "reasoning", "thinking"), signature=signature, extra=extra)
+        self.w.update(self._slot(index, "thinking"), signature=signature, extra=extra)
 
     def _citations_delta(self, index: Any, delta: dict[str, Any]) -> None:
         citation = delta.get("citation")
         if citation:
-            self.w.annotations(0, self._slot(index, "text", "text"), [citation])
+            self.w.annotations(0, self._slot(index, "text"), [citation])
 
     def _input_json_delta(self, index: Any, delta: dict[str, Any]) -> None:
         text = delta.get("partial_json")
@@ -289,7 +292,7 @@ class AnthropicMessages(Dialect):
             slot = self.w.last_call(0)
             self.w.diagnose("orphan_delta", f"argument text for block {counted(index)}, which is no open call")
             if slot is None or not slot.open:
-                slot = self.w.start(0, "tool_call", key=index, number=(index, "tool_use"), tool_type="function")
+                slot = self.w.start(0, "tool_call", key=index, number="tool_use", tool_type="function")
         self.w.delta(slot, text)
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
@@ -297,22 +300,22 @@ class AnthropicMessages(Dialect):
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
         said = {name: delta[name] for name in _COMPACTION if not is_blank(delta.get(name))}
         if isinstance(said.get("content"), str):
-            _, pieces = self._summaries.setdefault(slot.index, (slot, []))
+            pieces = self._summaries.setdefault(slot, [])
             pieces.append(said["content"])
             if len(pieces) > 1:
                 del said["content"]
         self.w.update(slot, extra=said)
 
     def _sum_up(self, slot: Slot) -> None:
-        _, pieces = self._summaries.pop(slot.index, (slot, []))
+        pieces = self._summaries.pop(slot, ())
         if len(pieces) > 1:
             self.w.update(slot, extra={"content": "".join(pieces)})
 
-    def _slot(self, index: Any, kind: Kind, block: str) -> Slot:
-        """The block of that index and kind. One that was never started is opened by its first delta."""
+    def _slot(self, index: Any, block: str) -> Slot:
+        """The block of that index and type. One that was never started is opened by its first delta."""
         slot = self.w.slot(0, index)
-        if slot is None or slot.kind != kind:
-            slot = self.w.start(0, kind, key=index, number=(index, block))
+        if slot is None or slot.kind != _KINDS[block]:
+            slot = self.w.start(0, _KINDS[block], key=index, number=block)
         return slot
 
     def _block_stop(self, payload: dict[str, Any], frame: Frame) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
-from chunkfold.dialects._errors import error_body, error_in, exceptions_in
+from chunkfold.dialects._errors import error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import are_objects_once, is_blank, is_empty, is_real, said_in
 from chunkfold.response import Usage
@@ -114,13 +114,9 @@ class BedrockConverse(Dialect):
         self.w.cut_though_stopped(0)
 
     def _other(self, payload: dict[str, Any], frame: Frame) -> None:
-        error = error_body(payload)
-        if error is not None:
-            self.w.error(error)
-        elif said := said_in(payload):
-            # Some SDKs write all members of the union, those that are not there as null.
+        if said := said_in(payload):  # some SDKs write all members of the union, those that are not there as null
             name = frame.event or (said[0] if len(said) == 1 else "payload")
-            self.strange(payload, frame, name)
+            self.strange(payload, frame, name, may_be_body=True)
 
     def begin_again(self, next_id: Any = None) -> None:
         self._begin()

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import error_body, read_error
-from chunkfold.dialects._words import are_objects_once, is_blank, word
+from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._words import are_objects_once, is_blank, text_or_none, word
 from chunkfold.dialects.cohere_v2 import cohere_usage, tell_error, under_reason
 
 if TYPE_CHECKING:
@@ -80,11 +80,7 @@ class CohereV1(Dialect):
             self.end_seen = True
             self.tell_error(payload)
             return
-        error = error_body(payload)
-        if error is not None:
-            self.w.error(error)
-        else:
-            self.strange(payload, frame, kind)
+        self.strange(payload, frame, kind, may_be_body=True)
 
     def tell_error(self, holder: Mapping[str, Any]) -> None:
         """State the error that *holder* carries; the finish reason beside it says whether a retry is sensible."""
@@ -138,7 +134,7 @@ class CohereV1(Dialect):
             given = None if is_blank(call.get("parameters")) else call["parameters"]
             arguments = json_text(given, frame, *path, "tool_calls", place, "parameters")
             rest = {key: value for key, value in call.items() if key not in _CALL or value is None}
-            name = call.get("name") if isinstance(call.get("name"), str) and call["name"] else None
+            name = text_or_none(call.get("name"))
             alike = waiting.get(name) or waiting.get(None)
             if alike:
                 slot = alike.pop()

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._error_words import is_used_up
-from chunkfold.dialects._errors import error_body, error_in
+from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._usage import count, total
 from chunkfold.dialects._words import are_objects_once, is_real, word
 from chunkfold.response import StreamError, Usage
@@ -103,11 +103,7 @@ class CohereV2(Dialect):
             self._facts(payload)
             self.end_seen = True
             return
-        error = error_body(payload)
-        if error is not None:
-            self.w.error(error)
-        else:
-            self.strange(payload, frame, kind)
+        self.strange(payload, frame, kind, may_be_body=True)
 
     def _rest(self, message: dict[str, Any], holder: dict[str, Any], known: frozenset[str]) -> None:
         """What is said about the message beside its content."""

@@ -468,7 +468,8 @@ class Gemini(Dialect):
             items.append(item)
         w.logprobs(choice, items)
         for key in [key for key in result if key in _TOKENS]:
-            w.extra((*at, key), result[key] if key in _TOP_TOKENS and not isinstance(top, list) else None)
+            is_told = key not in _TOP_TOKENS or (isinstance(top, list) and bool(top))
+            w.extra((*at, key), None if is_told else result[key])
         w.extras(result, _TOKENS, *at)
 
 

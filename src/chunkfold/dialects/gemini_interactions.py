@@ -19,7 +19,7 @@ from chunkfold.dialects._errors import error_event
 from chunkfold.dialects._interactions_costs import Costs, interactions_usage
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
 from chunkfold.dialects._slots import CALLS
-from chunkfold.dialects._words import are_objects_once, counted, is_blank, is_real, word
+from chunkfold.dialects._words import are_objects_once, counted, is_blank, is_real, text_or_none, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,7 +124,7 @@ class GeminiInteractions(Dialect):
                 w.extra(("outputs",), {})  # the name of the list of steps
         elif payload.get("object") == "interaction":
             steps = payload.get("steps") or payload.get("outputs")
-            self._restated(steps if isinstance(steps, list) else None, _text_or_none(payload.get("id")))
+            self._restated(steps if isinstance(steps, list) else None, text_or_none(payload.get("id")))
             self._is_whole = not self._is_streamed
             if self._is_whole:
                 self.whole()
@@ -147,7 +147,7 @@ class GeminiInteractions(Dialect):
     def _created(self, payload: dict[str, Any], frame: Frame) -> None:
         interaction = interaction_in(payload)
         if isinstance(interaction, dict):
-            id_ = _text_or_none(interaction.get("id"))
+            id_ = text_or_none(interaction.get("id"))
             if self._is_rest and id_ is not None and id_ == self._own_id:
                 self._begin_rest("replay")
             elif self._started and self._is_to_go_on and id_ not in self._ids:
@@ -444,7 +444,7 @@ class GeminiInteractions(Dialect):
         """What there is to know about a call, whole. Another id makes it another call."""
         w = self.w
         slot = w.slot(0, index)
-        id_, name = _text_or_none(delta.get("id")), _text_or_none(delta.get("name"))
+        id_, name = text_or_none(delta.get("id")), text_or_none(delta.get("name"))
         if slot is None or slot.kind not in CALLS or (id_ and slot.id and id_ != slot.id):
             self._stop(index)
             self._call(index, delta, frame, *path)
@@ -457,7 +457,7 @@ class GeminiInteractions(Dialect):
         """The result, whole. Another id makes it another result."""
         w = self.w
         slot = w.slot(0, index)
-        id_, name = _text_or_none(delta.get("call_id")), _text_or_none(delta.get("name"))
+        id_, name = text_or_none(delta.get("call_id")), text_or_none(delta.get("name"))
         if slot is None or slot.kind != "server_tool_result" or (id_ and slot.id and id_ != slot.id):
             self._stop(index)
             self._result(index, delta, frame)
@@ -529,10 +529,6 @@ def _described(step: dict[str, Any], known: frozenset[str], optional: tuple[str,
     rest = {key: value for key, value in step.items() if key not in known or value is None or value == ""}
     absent = [key for key in optional if key not in step]
     return {**rest, "$absent": absent} if absent else rest
-
-
-def _text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _by_kind(table: Mapping[str, Any], kind: str, default: Any) -> Any:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from chunkfold.dialects import CERTAIN, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._error_words import MISTRAL
-from chunkfold.dialects._errors import error_body, read_error
-from chunkfold.dialects._words import whole_number, word
+from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._words import text_or_none, whole_number, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,11 +103,7 @@ class MistralConversations(Dialect):
         elif payload.get("object") == "conversation.response" or isinstance(payload.get("outputs"), list):
             self._whole(payload, frame)
         else:
-            error = error_body(payload)
-            if error is not None:
-                self.w.error(error)
-            else:
-                self.strange(payload, frame, word(kind))
+            self.strange(payload, frame, word(kind), may_be_body=True)
         if "event" in outer:
             self.error_beside(outer)
 
@@ -177,9 +173,9 @@ class MistralConversations(Dialect):
     def _entry(self, kind: str, payload: dict[str, Any], call: str | None = None) -> int:
         """The place in `outputs` of the entry that an event is about: that of the *call*, if it has such an id."""
         w = self.w
-        number, name = payload.get("output_index"), payload.get("id")
+        number = payload.get("output_index")
         number = number if type(number) is int else None
-        key, named = ((kind, number, id_ if isinstance(id_, str) and id_ else None) for id_ in (name, call))
+        key, named = (kind, number, text_or_none(payload.get("id"))), (kind, number, call)
         place = self._entries.get(named) if call else None
         if place is None:
             place = self._entries.get(key)

@@ -83,7 +83,7 @@ class Templates:
         self._in_vain: dict[tuple[int, int], int] = {}
         # How many frames fitted since the last was learned from, and how many times in a row that were few.
         self._since = self._worn = 0
-        # How many frames were of a shape while there were templates; and whether the next is to be read in full again.
+        # How many frames were of a shape while there were templates; and whether a template is to be tried again.
         self._stale = 0
         self._probing = False
         # How many frames fitted in `follow` and `swallow`; whoever called takes the number and sets it back.
@@ -178,7 +178,8 @@ class Templates:
             if number is not None and vain < _SHAPE_AFTER:
                 self._learn_number(sample, number)
             elif number is None and not is_hopeless:
-                self._make_template(sample)
+                target = Target(event, sample.payload)
+                self._make_template(target, event.text, sample.data, sample.read)
         self._probing = False
         self._look_if_ready()
 
@@ -194,8 +195,7 @@ class Templates:
         if sample.extras:
             from chunkfold.likeness.shapes import places_of
 
-            may_vary = self._dialect.may_vary
-            kept = places_of(sample.extras, sample.payload, may_vary) if may_vary is not None else None
+            kept = places_of(sample.extras, sample.payload, self._dialect.may_vary)
             if kept is None:
                 return False
             sample.kept = kept
@@ -223,10 +223,13 @@ class Templates:
             return False
         return self._shelf.make(sample, self._tries, has_calls=len(self._calls) > 1)
 
-    def _make_template(self, sample: Sample) -> None:
-        around = edges_of(sample.event.text, sample.data, self._keys)
+    def _make_template(self, target: Target, text: str, data: bytes, read: bytes | None) -> None:
+        around = edges_of(text, data, self._keys)
         if around is not None:
-            self._put_in_force(Edges(Target(sample.event, sample.payload), *around), sample.data, sample.read)
+            edges = Edges(target, *around)
+            self._table.add(edges)
+            if read is not None:
+                self._adopt(edges, data, read)
 
     def _learn_number(self, sample: Sample, number: int) -> None:
         """
@@ -244,11 +247,6 @@ class Templates:
 
             self._counted = Counted(self._rising)
         return self._counted
-
-    def _put_in_force(self, edges: Edges, data: bytes, read: bytes | None) -> None:
-        self._table.add(edges)
-        if read is not None:
-            self._adopt(edges, data, read)
 
     def _adopt(self, edges: Edges, data: bytes, read: bytes) -> None:
         self._table.adopt(edges, data, read)
@@ -354,11 +352,13 @@ class Templates:
     ) -> tuple[Target, str] | None:
         """Frame *data* is of that shape. `None`: it is to be read in full all the same."""
         if self._shelf.took(shape) == _NOW_AND_THEN and not self._rising:
-            self._probe()
+            self._probing = True  # perhaps a template would fit by now, which is faster
             return None
         if self._table.by_frame:
             if self._since >= _WORTH_RENEWING and not shape.is_stateful:
-                self._renew(found, data, read)
+                # The bytes around the text have changed, as those of a `created` do once a second.
+                self._since = self._stale = 0
+                self._make_template(*found, data, read)
             else:
                 self._stale += 1
                 if self._stale > PATIENCE:
@@ -369,23 +369,12 @@ class Templates:
             self.untold.hear(found[0], found[1], shape.number)
         return found
 
-    def _renew(self, found: tuple[Target, str], data: bytes, read: bytes | None) -> None:
-        """The bytes around the text have changed, as those of a `created` do once a second: remember the new ones."""
-        self._since = self._stale = 0
-        around = edges_of(found[1], data, self._keys)
-        if around is not None:
-            self._put_in_force(Edges(found[0], *around), data, read)
-
     def _note(self, shape: Shape) -> None:
         """Keep the number of a frame of that shape, and that there is more to tell of it."""
         if shape.is_numbered:
             self._risen = shape.number
         if shape.tells:
             self.untold.note(shape)
-
-    def _probe(self) -> None:
-        """Perhaps a template would fit by now, which is faster: the next frame is read in full."""
-        self._probing = True
 
     # Straight into the accumulator, for callers who want no events
 
@@ -481,8 +470,7 @@ class Templates:
                 heard.texts = shape.texts
                 self.untold.hear_all(heard)
         if len(shape.texts) == MANY and not shape.is_numbered:
-            # It is worth another look whether templates fit.
-            self._probe()
+            self._probing = True  # as in `_took`
 
     # Many frames in one read
 

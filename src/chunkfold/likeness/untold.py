@@ -19,9 +19,9 @@ class Untold:
 
     __slots__ = ("_count", "_dialect", "_heard", "is_any", "listens", "shape")
 
-    def __init__(self, dialect: Dialect | None) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self.listens = dialect is not None and dialect.listens
+        self.listens = dialect.listens
         """True if the dialect is to be told of every delta."""
         self._heard: list[Heard] = []
         self._count = 0
@@ -61,16 +61,13 @@ class Untold:
     def tell(self) -> None:
         """Tell the dialect."""
         self.is_any = False
-        dialect = self._dialect
-        if dialect is None:
-            return
         if self._heard:
             heard, self._heard, self._count = self._heard, [], 0
-            dialect.hear(heard)
+            self._dialect.hear(heard)
         if self.shape is not None:
             shape, self.shape = self.shape, None
             if shape.keeps:
                 for path, value in shape.kept():
-                    dialect.w.extra(path, value)
+                    self._dialect.w.extra(path, value)
             if shape.is_running:
-                dialect.catch_up(shape.totals())
+                self._dialect.catch_up(shape.totals())

@@ -5,7 +5,7 @@ A dialect's module here has the name of its module in `chunkfold.dialects` and p
 `RULES` says of every field of a payload how it is merged and where the whole body has it; a field that no rule names
 keeps its path, and its last real value stands there. `EVENTS`, where events differ in what a field means, has rules by
 the `type` of the payload, which go before those. `body` builds the whole body from a response alone, `request` the form
-in which an assistant message goes into the next request.
+in which an assistant message goes into the next request, unless that is the form of another dialect (`WORDS`).
 
 What a stream says beside the message is in `response.extra`, at its path in the whole body, and in `part.extra`. Keys
 that begin with `$` are ours there, and say how the provider wrote something: see `_build`.
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from chunkfold import dialects
 from chunkfold.folding._envelopes import ROOT
 from chunkfold.native._build import error_of, fields
-from chunkfold.native._foreign import WORDS, taken_over
+from chunkfold.native._foreign import WORDS, refusals_told, taken_over
 from chunkfold.parts import UnknownPart
 from chunkfold.response import Message, Response
 
@@ -89,6 +89,7 @@ def request(message: Message, dialect: str) -> Any:
     if any(map(_is_beside, message.parts)):
         message = replace(message, parts=_own(message.parts))
     wanted, made = _words(dialect), None if message.dialect is None else _words(message.dialect)
+    message = replace(message, parts=refusals_told(message.parts, wanted))
     if made is not None and made != wanted:
         message = replace(message, parts=tuple(taken_over(message.parts, made, wanted)))
     return get(wanted).request(message)

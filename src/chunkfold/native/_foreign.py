@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from chunkfold.parts import Part
 
-__all__ = ["WORDS", "taken_over"]
+__all__ = ["WORDS", "refusals_told", "taken_over"]
 
-# Dialects whose messages are written in the words of another.
+# Dialects whose messages are written in the words of another: a message does not tell which of Bedrock's families it is
+# of, and is taken for Claude's.
 WORDS: Final = {"bedrock-invoke": "anthropic-messages", "watsonx": "openai-chat"}
 
 # Services of the same models, which check each other's signatures: Anthropic says so of Bedrock and Vertex AI.
@@ -42,6 +43,13 @@ _MEDIA: Final = frozenset({"gemini", "gemini-interactions", "ollama", "vercel-ui
 _SHOWN: Final = frozenset({"ag-ui", "vercel-ui"})
 # Who refuses thoughts that it has not signed.
 _SIGNED: Final = frozenset({"anthropic-messages", "bedrock-converse", "openai-responses"})
+
+
+def refusals_told(parts: tuple[Part, ...], wanted: str) -> tuple[Part, ...]:
+    """*parts*, in which refusals are texts where *wanted* has no place for them."""
+    if wanted in _OPENAI:
+        return parts
+    return tuple(TextPart(part.text) if isinstance(part, RefusalPart) else part for part in parts)
 
 
 def taken_over(parts: Iterable[Part], made: str, wanted: str) -> list[Part]:
@@ -60,7 +68,7 @@ def _taken(part: Part, wanted: str, *, signed: bool) -> Part | None:
         is_known = bool(signature) or (bool(part.text) and wanted not in _SIGNED)
         return ReasoningPart(part.text, signature=signature) if is_known else None
     if isinstance(part, RefusalPart):
-        return part if wanted in _OPENAI else TextPart(part.text)
+        return part
     if isinstance(part, ToolCall):
         return _call(part, wanted, signed=signed) if not part.server_side or wanted in _SHOWN else None
     if isinstance(part, ToolResult):

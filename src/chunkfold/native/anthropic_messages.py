@@ -86,8 +86,6 @@ def body(response: Response) -> dict[str, Any]:
             model = _served_by(parts) or model
         is_text = len(parts) == 1 and isinstance(parts[0], TextPart) and parts[0].extra.get("$form") == "string"
         out["content"] = response.text if is_text else [block(part) for part in parts]
-    elif response.usage is None and all(error.get(key) == value for key, value in out.items()):
-        return error  # nothing else came
     usage = usage_of(response.usage)
     reason = response.native_finish_reason
     fill(out, id=response.id, model=model, created=response.created, stop_reason=reason, usage=usage)

@@ -34,9 +34,9 @@ from chunkfold.parts import TextPart, UnknownPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chunkfold.response import Choice, Message, Response
+    from chunkfold.response import Choice, Response
 
-__all__ = ["RULES", "body", "request"]
+__all__ = ["RULES", "body"]
 
 # Those of the families that are written here; the others follow the rules of their dialects.
 RULES: Mapping[str, Rule] = {
@@ -199,8 +199,3 @@ _FAMILIES: dict[str, Callable[[Response], dict[str, Any]]] = {
     "claude-text": _claude,
     "pegasus": _pegasus,
 }
-
-
-def request(message: Message) -> Any:
-    """The message for the next request to a Claude model: a message does not tell which family it is of."""
-    return native.request(message, "anthropic-messages")

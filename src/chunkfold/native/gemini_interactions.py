@@ -191,7 +191,7 @@ def _steps(parts: Iterable[Part], *, is_old: bool = False) -> list[_Step]:
                 content.append(_content(part))
             else:
                 out.append((number, {"type": "model_output", "content": [_content(part)]}))
-        elif isinstance(part, (ToolCall, ToolResult)):
+        else:
             out.append((number, _call(part) if isinstance(part, ToolCall) else _result(part)))
     return out
 
@@ -199,12 +199,10 @@ def _steps(parts: Iterable[Part], *, is_old: bool = False) -> list[_Step]:
 def _add_unknown(out: list[_Step], part: UnknownPart) -> None:
     """What is not understood, in the step that it came for or as a step of its own."""
     payload = part.payload
-    if part.name == "thought_summary":
+    if part.name in ("thought_summary", "summary"):
         _list_in(out, None, "thought", "summary").append(copied(payload))
     elif part.name.startswith("content.") or part.name == "content":
         _list_in(out, None, "model_output", "content").append(copied(payload))
-    elif part.name == "summary":
-        _list_in(out, None, "thought", "summary").append(copied(payload))
     elif isinstance(payload, dict) and "delta" in payload and "event_type" in payload:
         _list_in(out, payload.get("index"), "model_output", "content").append(copied(payload["delta"]))
     else:

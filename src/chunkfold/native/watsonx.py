@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chunkfold.parts import Part
-    from chunkfold.response import Choice, Message, Response
+    from chunkfold.response import Choice, Response
 
-__all__ = ["RULES", "body", "request"]
+__all__ = ["RULES", "body"]
 
 RULES: Mapping[str, Rule] = {
     **openai_chat.RULES,
@@ -109,8 +109,3 @@ def _result(choice: Choice, extra: dict[str, Any], usage: dict[str, Any]) -> dic
         out["generated_text"] = text
     fill(out, stop_reason=choice.native_finish_reason)
     return out
-
-
-def request(message: Message) -> Any:
-    """The assistant message for `messages` of the next chat request."""
-    return openai_chat.request(message)

@@ -50,8 +50,6 @@ class SequenceWatch:
         self.response_id: str | None = None
         self.last: int | None = None
         """The number of the last event that came in its turn; `None` if none had one."""
-        self.repeats = 0
-        """How many events came again and were left out."""
         self.gaps: list[tuple[int, int]] = []
         """The first and the last number of each run that never came."""
         self._pending = b""
@@ -110,8 +108,7 @@ class SequenceWatch:
             self.last = number
             return True
         if number <= self.last:
-            self.repeats += 1
-            return False
+            return False  # it came before
         if number > self.last + 1:
             if self._asked_after != self.last:
                 self._asked_after = self.last
