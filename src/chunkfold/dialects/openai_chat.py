@@ -266,18 +266,10 @@ class OpenAIChat(Dialect):
         return is_other and any(isinstance(one, dict) and _is_whole(one, payload.get("object")) for one in choices)
 
     def begin_again(self, next_id: Any = None) -> None:
-        kept = (
-            self.signed,
-            self.thoughts,
-            self.mirrored,
-            self.steps,
-            self.items,
-            self.told,
-            self.abreast,
-            self.results,
-        )
-        for each in (*kept, self.sounds, self._executed):
-            each.clear()
+        for kept in (self.signed, self.thoughts, self.mirrored, self.steps, self.items, self.told, self.abreast):
+            kept.clear()
+        for untold in (self.results, self.sounds, self._executed):
+            untold.clear()
         self._begun, self._beside = False, []
         super().begin_again(next_id)
 
