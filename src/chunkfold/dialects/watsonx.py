@@ -69,9 +69,9 @@ class Watsonx(OpenAIChat):
             rest = {key: value for key, value in payload.items() if key != "system"} if notices else payload
             SHAPES[shape](self, rest, frame)
             self._notices(notices)
-            error = error_in(payload)
-            if error is None and payload.get("errors"):
-                error = read_error({"message": payload["errors"], **payload}, raw=payload)
+            error = error_in(rest)
+            if error is None and rest.get("errors"):
+                error = read_error({"message": rest["errors"], **rest}, raw=rest)
             if error is not None:
                 self.w.error(error)
 
