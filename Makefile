@@ -14,7 +14,7 @@ test: .venv/ready
 
 # With the vendors' SDKs, in an environment of their own of some hundreds of megabytes.
 test-sdks: .venv-sdks/ready
-	$(SDKS)/python -m pytest tests_sdks
+	$(SDKS)/python -m pytest -n 2 --dist worksteal tests_sdks
 
 # Every fault at every place under every runtime: those of the standard library, then httpx, aiohttp, trio and anyio.
 # What came of it goes into the manual.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 # Without these nothing can be tested.
-NEEDED = ("pytest", "anyio", "trio", "httpx", "requests")
+NEEDED = ("pytest", "pytest-xdist", "anyio", "trio", "httpx", "requests")
 
 
 def pip(*what: str) -> bool:
