@@ -80,17 +80,35 @@ def test_two_lists_of_calls_without_indices_are_as_many_calls():
 @pytest.mark.parametrize("beside", [{}, {"index": 0}, {"index": 0, "id": ""}])
 def test_calls_of_one_list_that_share_an_index_and_have_no_ids_are_as_many_calls(beside):
     """Gemini's compatible endpoint numbered every call 0; two without arguments became one with both names."""
-    named = [{**beside, "function": {"name": name, "arguments": ""}} for name in ("ls", "pwd")]
-    texts = [{**beside, "function": {"arguments": text}} for text in ('{"a":1}', '{"b":2}')]
+    names = [{"name": "ls"}, {"name": "pwd"}]
+    named = [{**beside, "function": {**name, "arguments": ""}} for name in names]
+    bare, again = (
+        [
+            {**beside, "function": {**each, "arguments": text}}
+            for each, text in zip(told, ('{"a":1}', '{"b":2}'), strict=True)
+        ]
+        for told in ([{}, {}], names)
+    )
     for frames, wanted in (
         ([chunk(*named), FINISH], ["", ""]),
-        ([chunk(*named), chunk(*texts), FINISH], ['{"a":1}', '{"b":2}']),
+        ([chunk(*named), chunk(*again), FINISH], ['{"a":1}', '{"b":2}']),
+        ([chunk(*named), chunk(*bare), FINISH], ['{"a":1}', '{"b":2}']),
     ):
         response = assert_laws(b"".join(frames), frames, "openai-chat")
         assert [(call.name, call.raw_arguments) for call in response.tool_calls] == list(
             zip(("ls", "pwd"), wanted, strict=True)
         )
         assert response.diagnostics == ()
+
+
+def test_calls_that_share_an_index_spoil_no_call_before_them_or_beside_them():
+    own = {"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{"}}
+    shared = [{"index": 1, "function": {"name": name, "arguments": f'{{"{name}"'}} for name in ("pwd", "cat")]
+    rest = [chunk({"index": 0, "function": {"arguments": "}"}})]
+    for frames in [chunk(own), *rest, chunk(*shared)], [chunk(own, *shared), *rest]:
+        first, *others = assert_laws(b"".join(frames), frames, "openai-chat").tool_calls
+        assert (first.name, first.raw_arguments) == ("ls", "{}")
+        assert [(call.name, call.index) for call in others] == [("pwd", 1), ("cat", 1)]
 
 
 def test_an_index_of_its_own_tells_of_which_call_a_bare_piece_is():

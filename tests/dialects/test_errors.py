@@ -359,7 +359,7 @@ def test_an_error_with_nothing_in_it_stays_in_the_body(kind):
         if kind == "text_completion"
         else {"message": {"role": "assistant", "content": "Hi"}}
     )
-    choice = {"index": 0, **said, "finish_reason": "stop"}
+    choice = {"index": 0, **said, "finish_reason": "stop", "error": {"message": "", "code": None}}
     body = {
         "id": "c",
         "object": kind,
@@ -371,6 +371,8 @@ def test_an_error_with_nothing_in_it_stays_in_the_body(kind):
     response = fold([body])
     assert response.error is None
     assert response.to_native() == body
+    choice["finish_reason"] = "error"
+    assert fold([body]).error is not None
 
 
 @pytest.mark.parametrize(
@@ -381,7 +383,30 @@ def test_an_error_with_nothing_in_it_stays_in_the_body(kind):
         {"error": {"type": "server_error", "message": ""}},
         {"error_code": 0, "error_msg": "boom"},
         {"error_code": 3, "error_msg": "ok"},
+        {"error": {"type": "upstream", "message": "ok"}},
+        {"error": {"message": "ok", "status": 500}},
+        {"error": {"message": "ok", "status": "failed"}},
+        {"error": {"message": "", "success": False}},
+        {"error": {"message": "success", "detail": "The quota is used up."}},
+        {"error": [{"message": ""}, {"message": "boom"}]},
+        {"error_msg": "ok", "status_code": 500},
     ],
 )
 def test_an_error_that_says_anything_else_is_one(beside):
-    assert error_in({"choices": [], **beside}) is not None
+    assert error_in({"choices": [{"index": 0, "delta": {"content": "Hi"}}], **beside}) is not None
+
+
+@pytest.mark.parametrize(
+    ("begun", "failed", "dialect"),
+    [
+        ({"choices": [{"index": 0, "delta": {"content": "Hi"}}]}, {}, "openai-chat"),
+        ({"choices": [{"index": 0, "delta": {"content": "Hi"}}]}, {"choices": []}, "openai-chat"),
+        ({"choices": [{"index": 0, "text": "Hi"}]}, {}, "openai-completions"),
+        ({"message": {"role": "assistant", "content": "Hi"}, "done": False}, {}, "ollama"),
+        ({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}, {}, "gemini"),
+        ({"type": "message-start"}, {"type": "message-end", "delta": {"error": {"message": ""}}}, "cohere-v2"),
+    ],
+)
+def test_an_error_with_nothing_in_it_is_one_where_no_answer_is_beside_it(begun, failed, dialect):
+    """Nothing else tells that the answer is not whole, if an end mark follows."""
+    assert fold([begun, {"error": {"message": "", "type": "", "code": None}, **failed}], dialect).error is not None

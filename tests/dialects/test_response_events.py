@@ -628,6 +628,22 @@ def test_messages_that_are_one_in_the_closing_response_are_not_told_twice(cites)
     assert list(response.annotations) == closing["content"][0]["annotations"]
 
 
+def test_no_field_is_made_up_where_one_message_of_several_is_listed():
+    closing = {**texts("One. Two."), "id": "z"}
+    listed = fold(*one_by_one("One. ", "Two."), completed(closing)).to_native()["output"]
+    assert all("refusal" not in part and "summary" not in item for item in listed for part in item["content"])
+
+
+def test_what_one_listed_item_of_several_says_in_another_list_is_kept():
+    def thought(id_, text, *summary):
+        parts = [{"type": "summary_text", "text": part} for part in summary]
+        content = [{"type": "reasoning_text", "text": text}]
+        return {"type": "reasoning", "id": id_, "summary": parts, "content": content}
+
+    came = [done(thought(f"r{n}", text), output_index=n) for n, text in enumerate(["One. ", "Two."])]
+    assert "In short." in fold(*came, completed(thought("z", "One. Two.", "In short."))).reasoning
+
+
 def test_a_delta_may_be_a_part_with_the_text_in_it():
     """As a gateway before Codex passed parts of Claude's on."""
     start = added({**texts(), "id": "msg_1"}, output_index=0)

@@ -125,6 +125,8 @@ class TestWhatServersSend:
     def test_data_may_stand_behind_blanks(self):
         assert_frames(b'data: {}\n\n  data: {"a":1}\n\n\tdata:[DONE]\n\n', b"{}", b'{"a":1}', b"[DONE]")
         assert_frames(b"data: 1\n\n  data: of text\n\n", b"1", stray(b"  data: of text"))
+        # A server that writes no escapes breaks the text at its line ends.
+        assert_frames(b'data: {"a":"x:\n  data: [DONE]\n"}\n\n', stray(b"  data: [DONE]"), stray(b'"}'), b'{"a":"x:')
 
     def test_a_line_of_blanks_says_nothing(self):
         assert_frames(b"data: 1\n \n\t\ndata: 2\n  ", b"1", b"2")
@@ -172,6 +174,7 @@ class TestWhatServersSend:
 
     def test_what_does_not_go_on_with_the_data_is_what_it_is_alone(self):
         assert_frames(b'data: {"a":\n<html>\n\n', stray(b"<html>"), b'{"a":')
+        assert_frames(b'data: {"a":[\n  {"error":1}\n', b'{"a":[', b'{"error":1}')
         assert_frames(b'data: {"a":"x\n"y"\n}\n\n', stray(b'"y"'), stray(b"}"), b'{"a":"x')
         assert_frames(b'data: {"a":\n  {"error":1}\ndata: {"b":1}\n\n', b'{"a":', b'{"error":1}', b'{"b":1}')
         assert_frames(b'data: {"a":\n  "x"\n: ping\n\n', comment(b"ping"), b'{"a":', stray(b'  "x"'))

@@ -9,6 +9,7 @@ comes: it answers the call that was told twice; another one, or none, shows that
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._ag_ui_messages import key_of
@@ -44,7 +45,7 @@ class Retold:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._held: dict[str, list[Telling]] = {}
+        self._held: dict[str, deque[Telling]] = {}
         # The id that events without one are about.
         self._last = ""
         # The part that the run at hand begins with: in another run an id is that of another call.
@@ -62,7 +63,7 @@ class Retold:
         if before.name != payload.get("toolCallName"):
             return False
         self._last = key_of(id_)
-        self._held.setdefault(self._last, []).append(Telling(before, payload))
+        self._held.setdefault(self._last, deque()).append(Telling(before, payload))
         self.take(payload)
         return True
 
@@ -79,26 +80,34 @@ class Retold:
         """The end of a call that is held. It is the one before if it has no arguments, or that one had none."""
         telling.is_over = True
         if not telling.has_arguments or not telling.before.has_text:
-            self._leave(telling)
+            key = key_of(telling.start.get("toolCallId"))
+            self._held[key].pop()  # it is the last one that events are about
+            if not self._held[key]:
+                del self._held[key]
             self._told_twice(telling)
 
     def answer(self, id_: Any) -> list[Telling]:
         """A result comes: what it answers, if that is another call than the one before."""
-        held = self._held.get(key_of(id_), [])
-        answered = held[:1] if held and held[0].is_answered else []
-        for telling in held:
+        key = key_of(id_)
+        held: deque[Telling] = self._held.get(key, deque())
+        answered = [held.popleft()] if held and held[0].is_answered else []
+        for telling in reversed(held):
+            if telling.is_answered:
+                break  # so are those before it
             telling.is_answered = True
-        for telling in answered:
-            self._leave(telling)
+        if not held:
+            self._held.pop(key, None)
         return answered
 
     def settle(self) -> list[Telling]:
         """Nothing more is told of what is held. Those that turn out to be other calls, in order."""
         held = [telling for tellings in self._held.values() for telling in tellings]
         self.clear()
-        others = [telling for telling in held if telling.has_arguments and not telling.is_answered]
+        others = []
         for telling in held:
-            if telling not in others:
+            if telling.has_arguments and not telling.is_answered:
+                others.append(telling)
+            else:
                 self._told_twice(telling)
         return others
 
@@ -118,9 +127,3 @@ class Retold:
     def _at(self, id_: Any) -> Telling | None:
         held = self._held.get(self._last if is_blank(id_) else key_of(id_))
         return held[-1] if held else None
-
-    def _leave(self, telling: Telling) -> None:
-        key = key_of(telling.start.get("toolCallId"))
-        self._held[key].remove(telling)
-        if not self._held[key]:
-            del self._held[key]

@@ -43,14 +43,14 @@ _NO_ID: tuple[Any, ...] = (None, "", "null")
 
 def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], frame: Frame) -> None:
     """
-    Pieces of calls, or whole ones. Where several in one list open a call each, without any arguments yet, bare pieces
-    in a list as long are for the calls in their places.
+    Pieces of calls, or whole ones. Where several in one list open a call each, without any arguments yet, pieces in a
+    list as long that name no others are for the calls in their places.
     """
     calls = listed(value)
     before = chat.abreast.get(index, ())
-    is_bare = 1 < len(calls) == len(before) and not any(map(_is_named, calls))
+    is_bare = 1 < len(calls) == len(before) and not any(map(_is_another, calls, before))
     is_alone = len(calls) == 1
-    is_shared = not is_alone and _share_an_index(calls, are_apart=is_bare or chat.is_whole)
+    shared = frozenset() if is_alone else _shared_indices(calls, are_apart=is_bare or chat.is_whole)
     slots = [
         _tool_call(
             chat,
@@ -59,7 +59,7 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
             place,
             frame,
             is_alone=is_alone,
-            is_shared=is_shared,
+            shared=shared,
             to=before[place] if is_bare else None,
         )
         for place, call in enumerate(calls)
@@ -68,10 +68,10 @@ def tool_calls(chat: OpenAIChat, index: int, value: Any, _: dict[str, Any], fram
         chat.abreast[index] = [slot for slot in slots if slot is not None and not slot.has_text]
 
 
-def _share_an_index(calls: list[Any], *, are_apart: bool) -> bool:
+def _shared_indices(calls: list[Any], *, are_apart: bool) -> frozenset[Hashable]:
     """
-    True if one index stands at several calls of a list, which then tells nothing: they have no ids and other names
-    (Gemini's endpoint numbers every call 0), or *are_apart* by where they stand.
+    The indices that stand at several calls of a list, and so tell nothing: these have no ids and other names (Gemini's
+    endpoint numbers every call 0), or *are_apart* by where they stand.
     """
     told: dict[Hashable, set[Any]] = {}
     for place, call in enumerate(calls):
@@ -80,15 +80,17 @@ def _share_an_index(calls: list[Any], *, are_apart: bool) -> bool:
             name = function.get("name") if isinstance(function, dict) else None
             if are_apart or (isinstance(name, str) and name):
                 told.setdefault(hashable(_number_of(call)), set()).add(place if are_apart else name)
-    return any(len(apart) > 1 for apart in told.values())
+    return frozenset(number for number, apart in told.items() if len(apart) > 1)
 
 
-def _is_named(call: Any) -> bool:
-    """True if a piece says what it calls."""
+def _is_another(call: Any, before: Slot) -> bool:
+    """True if a piece says what it calls, and that is not what was called in its place."""
     if call is None:
         return False
     function = call.get("function") if isinstance(call, dict) else None
-    return not isinstance(function, dict) or not is_blank(function.get("name"))
+    if not isinstance(function, dict):
+        return True
+    return not is_blank(name := function.get("name")) and (name != before.name or _id_of(call) not in (None, before.id))
 
 
 def _tool_call(
@@ -99,7 +101,7 @@ def _tool_call(
     frame: Frame,
     *,
     is_alone: bool,
-    is_shared: bool,
+    shared: frozenset[Hashable],
     to: Slot | None,
 ) -> Slot | None:
     if not isinstance(call, dict):
@@ -129,13 +131,17 @@ def _tool_call(
         rest["$absent"] = absent
     if not arguments and not chat.is_whole and says_nothing(call) and not chat.w.has_call(index, number):
         return None  # a form that is filled in later, or never
-    if is_shared and chat.is_whole and "index" in call:
+    is_shared, is_other = hashable(number) in shared, bool(name and not id_)
+    if is_shared and "index" in call and (is_first or chat.is_whole):
         rest["index"] = number
     if is_shared:
         number = to.number if to is not None and to.id is None else None
     if not isinstance(number, (int, str)):
-        is_named = name and not id_ and not arguments and not is_alone
-        number = _number_by_place(chat, index, place, is_named=bool(is_named))
+        before = chat.w.last_call(index)
+        has_name_alone = not arguments and not is_alone and (before is None or before.id is None)
+        # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
+        is_next = chat.is_whole or (is_other and (is_shared or has_name_alone))
+        number = f"place {place} of {chat.w.frame}" if is_next else None
     # An object with nothing in it may only say that text is to follow.
     is_start = arguments == {} and (id_ or not name) and not chat.is_whole
     return chat.w.call(
@@ -189,13 +195,6 @@ def _further_fields(
     if is_first and key in function and key != ("input" if holder == "custom" else "arguments"):
         rest["$key"] = key
     return rest
-
-
-def _number_by_place(chat: OpenAIChat, index: int, place: int, *, is_named: bool) -> str | None:
-    """In a body that was not streamed each is a call; so are those of one list that have nothing but names."""
-    before = chat.w.last_call(index)
-    is_own = chat.is_whole or (is_named and (before is None or before.id is None))
-    return f"place {place} of {chat.w.frame}" if is_own else None
 
 
 def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:

@@ -100,10 +100,12 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     """The error that a payload is or carries, whatever the dialect; `None` if it tells none."""
     error = _unpacked(payload.get("error"))
     if isinstance(error, list) and error:
-        error = error[0]  # a list of errors (Cloudflare): the first one is told, `raw` has them all
+        # A list of errors (Cloudflare): the first one is told, `raw` has them all.
+        error = next((one for one in error if not says_success(one)), error[0])
     if error is True and _message_of(payload) is not None:
         return _flat_error(payload)
-    if error and not says_success(error):
+    is_answer = payload.get("choices") or payload.get("usage")
+    if error and not (is_answer and says_success(error)):
         if isinstance(error, dict):
             return read_error({**_beside(payload), **error}, raw=dict(payload))
         return read_error(_sentence(error, payload), raw=dict(payload))
@@ -118,7 +120,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         code = base["status_code"]
         known = MINIMAX.get(whole_number(code) or 0)
         return read_error({"message": base.get("status_msg"), "code": code}, raw=dict(payload), status=known)
-    if not SAYING.isdisjoint(payload) and _says(payload) and not says_success(payload):
+    if not SAYING.isdisjoint(payload) and _says(payload):
         # DeepInfra tells errors in fields of a chunk without choices.
         return _flat_error(payload)
     errors = payload.get("errors") or payload.get("fault")
@@ -129,20 +131,15 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
     return None
 
 
-def says_success(holder: Any) -> bool:
+def says_success(fields: Any) -> bool:
     """
-    True if the fields of an error say that there is none: One-API has the object with nothing in it in every answer,
-    others with a code and a word for success.
+    True if all that the fields of an error say is that there is none: One-API has the object with nothing in it in
+    every answer, others with a code and a word for success.
     """
-    if not isinstance(holder, dict):
+    if not isinstance(fields, dict) or fields.get("success") is False:
         return False
-    if not any(holder.values()):
-        return True
-    codes = [holder[key] for key in _CODES if _is_code(holder.get(key))]
-    if not all(code == 0 or code in FINE for code in codes):
-        return False
-    messages = [message.lower() for key in (*SAYING, "message", "msg") if (message := text_or_none(holder.get(key)))]
-    return bool(messages) and _SUCCESS.issuperset(messages)
+    said = {key: value for key, value in fields.items() if value}
+    return all(value in FINE if key in _NUMBERS else str(value).lower() in _SUCCESS for key, value in said.items())
 
 
 def _beside(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,11 +262,13 @@ _STATUSES = (
 # The last two are Hugging Face's, while a model is loading, and ChatGPT's.
 _DELAYS = ("retry_after", "retryAfter", "retry_after_seconds", "estimated_time", "resets_in_seconds")
 _BESIDE = (*_STATUSES, *_DELAYS)
+_NUMBERS = frozenset({*_CODES, *_STATUSES})
 # Where the sentence of an error stands.
 _SENTENCES = (
     "message", "msg", "error_message", "error_msg", "errorMessage", "faultstring", "detail", "reason", "Message",
     "originalMessage", "title", "description",
 )  # fmt: skip
+_FLAT = (*_SENTENCES, *_CODES, *_STATUSES, "success")
 
 
 def _message_of(error: Mapping[str, Any]) -> str | None:
@@ -333,7 +332,9 @@ def seconds(value: float) -> float | None:
 
 
 def _says(payload: Mapping[str, Any]) -> bool:
-    return any(text_or_none(payload.get(key)) for key in SAYING)
+    """True if the fields that nothing but an error has say one."""
+    fields = {key: payload[key] for key in _FLAT if key in payload}
+    return any(text_or_none(payload.get(key)) for key in SAYING) and not says_success(fields)
 
 
 def _is_code(value: Any) -> bool:

@@ -186,17 +186,17 @@ class Listing:
     def own(self, given: dict[str, Any]) -> dict[str, Any]:
         """
         A listed item without the texts of its parts, if it is the only one of its type and has the text of all that
-        came: gateways put several messages into one for the closing response. Citations are news only if none came.
+        came in a list: gateways put several messages into one for the closing response. Citations are news only if none
+        came.
         """
         self._look()
         kind = kind_of(given)
         came = [item for item in self._items.all if item.kind == kind] if kind in self._alone else []
-        if not came or not _say(came, _said_in(given)):
-            return given
+        known = [family for family, text in _said_in(given).items() if _say(came, {family: text})]
         told: dict[str, Any] = {"text": "", "refusal": ""}
         if any(piece.is_cited for item in came for piece in item.parts()):
             told["annotations"] = []
-        return {**given, **{family: _without_texts(given.get(family), told) for family in ("content", "summary")}}
+        return {**given, **{family: _without_texts(given[family], told) for family in known}}
 
     def _is(self, item: Item, given: Mapping[str, Any], call_id: str | None) -> bool:
         """True if nothing that *given* says tells it from that item. Where both ids agree, the name may be another."""
@@ -267,8 +267,11 @@ def _say(items: list[Item], said: Mapping[str, str]) -> bool:
     return False
 
 
-def _without_texts(parts: Any, told: dict[str, Any]) -> Any:
-    return [{**part, **told} for part in parts if isinstance(part, dict)] if isinstance(parts, list) else parts
+def _without_texts(parts: list[Any], told: dict[str, Any]) -> list[Any]:
+    """The parts with nothing in the fields that are *told*; no field is added."""
+    return [
+        {key: told.get(key, value) for key, value in part.items()} if isinstance(part, dict) else part for part in parts
+    ]
 
 
 def _text_in(parts: Any) -> str:

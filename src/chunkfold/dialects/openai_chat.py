@@ -342,8 +342,11 @@ class OpenAIChat(Dialect):
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
-        if choice.get("error") and not says_success(choice["error"]):
-            w.error(read_error(choice["error"], raw=choice))
+        error = choice.get("error")
+        if error and says_success(error) and choice.get("finish_reason") != "error":
+            w.extra(("choices", index, "error"), error)
+        elif error:
+            w.error(read_error(error, raw=choice))
         if not choice.keys() <= _CHOICE:
             if choice.get("annotations"):
                 _chat_citations.in_choice(self, index, choice["annotations"])

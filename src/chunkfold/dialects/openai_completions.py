@@ -110,8 +110,11 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason")
         w.usage(choice.get("usage"))
-        if choice.get("error") and not says_success(choice["error"]):
-            w.error(read_error(choice["error"], raw=choice))
+        error = choice.get("error")
+        if error and says_success(error) and choice.get("finish_reason") != "error":
+            w.extra(("choices", index, "error"), error)
+        elif error:
+            w.error(read_error(error, raw=choice))
         w.extras(choice, _CHOICE, "choices", index)
         w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
         if index not in self._indexed:

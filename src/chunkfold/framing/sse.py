@@ -77,6 +77,11 @@ class PendingEvent:
             return False
         return self._json_state() == "open" and not self._json.is_in_string
 
+    @property
+    def is_amid_text(self) -> bool:
+        """Whether the data so far ends amid a string. Servers that write no escapes break a text at its line ends."""
+        return bool(self._lines) and self._json_state() == "open" and self._json.is_in_string
+
     def add_bare(self, line: bytes) -> None:
         """Take a line that goes on with the data."""
         self._bare.add(len(self._lines))
@@ -159,7 +164,8 @@ def _is_end_mark(data: bytes) -> bool:
 
 
 def _is_whole_object(line: bytes) -> bool:
-    return line.startswith(b"{") and line.rstrip().endswith(b"}") and is_whole_json(line)
+    text = line.strip()
+    return text.startswith(b"{") and text.endswith(b"}") and is_whole_json(text)
 
 
 def _is_finished_data(data: bytes) -> bool:

@@ -341,7 +341,7 @@ class TextFramer:
             self._check(self._event.size)
         elif text.startswith(b"{") and is_whole_json(text):
             self._add_object(text)
-        elif _indented_data(text) is not None:
+        elif _indented_data(text) is not None and not self._event.is_amid_text:
             self._field(text)
         else:
             self._stray(line)
