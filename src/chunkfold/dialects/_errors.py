@@ -104,8 +104,7 @@ def error_in(payload: Mapping[str, Any]) -> StreamError | None:
         error = next((one for one in error if not says_success(one)), error[0])
     if error is True and _message_of(payload) is not None:
         return _flat_error(payload)
-    is_answer = payload.get("choices") or payload.get("usage")
-    if error and not (is_answer and says_success(error)):
+    if error and not ((payload.get("choices") or payload.get("usage")) and says_success(error)):
         if isinstance(error, dict):
             return read_error({**_beside(payload), **error}, raw=dict(payload))
         return read_error(_sentence(error, payload), raw=dict(payload))
