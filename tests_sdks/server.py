@@ -20,6 +20,7 @@ TYPES = {
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each small piece behind another waits 40 ms for the client
 
     def do_POST(self) -> None:
         server: Server = self.server
