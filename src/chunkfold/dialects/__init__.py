@@ -13,11 +13,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from chunkfold.dialects._errors import error_body, error_in, error_told
+from chunkfold.dialects._errors import error_body, error_in, error_told, read_error, says_success
 from chunkfold.dialects._words import is_blank, is_sign_of_life
 from chunkfold.errors import UnknownDialect
 
 if TYPE_CHECKING:
+    from chunkfold.dialects._slots import Slot
     from chunkfold.dialects._writer import Writer
     from chunkfold.framing import Frame
     from chunkfold.likeness.deltas import Heard
@@ -114,6 +115,14 @@ class Dialect:
         if error is not None:
             self.w.error(error)
 
+    def error_in_choice(self, index: int, choice: Mapping[str, Any]) -> None:
+        """State the error of a choice. One that says success is none, and is kept for the body."""
+        error = choice.get("error")
+        if error and says_success(error) and choice.get("finish_reason") != "error":
+            self.w.extra(("choices", index, "error"), error)
+        elif error:
+            self.w.error(read_error(error, raw=choice))
+
     def begin_again(self, next_id: Any = None) -> None:
         """
         The start came again: a proxy repeats the answer, or splices in another attempt. What came so far is void, and
@@ -171,6 +180,11 @@ class Dialect:
 
     def close(self) -> None:
         """The input has ended: write what was held back."""
+
+    def note_form(self, slot: Slot, form: str) -> None:
+        """Note in which form the arguments of a call stand in a body, for the body again and for `cut_in_a_body`."""
+        slot.extra = {"$form": form}
+        self.w.update(slot, extra=slot.extra)
 
     def cut_in_a_body(self, form: str | None = "string") -> None:
         """

@@ -137,11 +137,9 @@ def _tool_call(
     if is_shared:
         number = to.number if to is not None and to.id is None else None
     if not isinstance(number, (int, str)):
-        before = chat.w.last_call(index)
-        has_name_alone = not arguments and not is_alone and (before is None or before.id is None)
         # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
-        is_next = chat.is_whole or (is_other and (is_shared or has_name_alone))
-        number = f"place {place} of {chat.w.frame}" if is_next else None
+        is_next = is_other and (is_shared or not (arguments or is_alone or _last_has_id(chat, index)))
+        number = f"place {place} of {chat.w.frame}" if is_next or chat.is_whole else None
     # An object with nothing in it may only say that text is to follow.
     is_start = arguments == {} and (id_ or not name) and not chat.is_whole
     return chat.w.call(
@@ -155,6 +153,11 @@ def _tool_call(
         server_side=_is_served(holder, kind) or id_ in chat.answered,
         extra={**rest, "$field": holder} if is_own else rest,
     )
+
+
+def _last_has_id(chat: OpenAIChat, index: int) -> bool:
+    before = chat.w.last_call(index)
+    return before is not None and before.id is not None
 
 
 def _arguments_of(function: dict[str, Any]) -> tuple[str, Any]:

@@ -17,20 +17,20 @@ __all__ = ["addresses", "in_choice", "in_delta", "in_provider_fields"]
 
 def in_delta(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
     """Annotations as OpenAI has them, some of them or, in later deltas, all so far."""
-    chat.w.annotations(index, None, value if isinstance(value, list) else [value])
+    chat.w.annotations(index, None, _items(value))
     if not are_objects_once(value):
         chat.w.extra(("choices", index, "message", "annotations"), value)
 
 
 def addresses(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: Frame) -> None:
     """Perplexity's and xAI's list of addresses, which the body has under that name."""
-    chat.w.annotations(index, None, value if isinstance(value, list) else [value])
+    chat.w.annotations(index, None, _items(value))
     chat.w.extra(("choices", index, "message", "citations"), value)
 
 
 def in_choice(chat: OpenAIChat, index: int, value: Any) -> None:
     """Annotations beside the delta, where some of OpenRouter's providers have them."""
-    chat.w.annotations(index, None, value if isinstance(value, list) else [value])
+    chat.w.annotations(index, None, _items(value))
     if chat.is_whole:
         chat.w.extra(("choices", index, "annotations"), value)
 
@@ -46,7 +46,7 @@ def in_provider_fields(chat: OpenAIChat, index: int, value: Any, _delta: dict[st
         return
     found = [value["citation"]] if isinstance(value.get("citation"), dict) else []
     for item in value["citations"] if isinstance(value.get("citations"), list) else ():
-        found += item if isinstance(item, list) else [item]
+        found += _items(item)
     w.annotations(index, None, found)
     if chat.is_whole:
         w.extra(path, value)
@@ -55,3 +55,8 @@ def in_provider_fields(chat: OpenAIChat, index: int, value: Any, _delta: dict[st
 
 
 _CITATION = frozenset({"citation"})
+
+
+def _items(value: Any) -> list[Any]:
+    """What a list has; what is none stands alone."""
+    return value if isinstance(value, list) else [value]

@@ -9,8 +9,7 @@ from chunkfold.dialects._words import is_blank
 
 __all__ = [
     "AUDIO", "BESIDE", "INPUTS", "OF_INPUT", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "is_aside",
-    "renewed", "response_in", "text_in",
-    "told_beside",
+    "renewed", "response_in", "text_in", "told_beside",
 ]  # fmt: skip
 
 # Fields of the response that some servers put beside it, or in its place.

@@ -222,8 +222,7 @@ class AnthropicMessages(Dialect):
             name, id_ = block.get("name"), block.get("id")
             slot = w.start(0, known, **key, id=id_, name=name, tool_type=tool, extra={**rest, **number})
             if w.is_whole and block.get("input") in ({}, ""):
-                slot.extra = {"$form": "object" if block["input"] == {} else "string"}
-                w.update(slot, extra=slot.extra)
+                self.note_form(slot, "object" if block["input"] == {} else "string")
             return slot
         return w.start(0, known, **key, extra=rest)
 

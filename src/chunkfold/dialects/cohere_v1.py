@@ -146,8 +146,7 @@ class CohereV1(Dialect):
                 slot = w.start(0, "tool_call", name=name, tool_type="function", extra=rest)
                 w.delta(slot, arguments)
                 if w.is_whole and call.get("parameters") == "":
-                    slot.extra = {"$form": "string"}
-                    w.update(slot, extra=slot.extra)
+                    self.note_form(slot, "string")
             self._calls[slot] = arguments
             w.stop(slot)
 

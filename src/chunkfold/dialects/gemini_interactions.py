@@ -345,8 +345,7 @@ class GeminiInteractions(Dialect):
             },
         )
         if isinstance(step.get("arguments"), str) and self._is_whole:
-            w.update(slot, extra={"$form": "string"})
-            slot.extra = {"$form": "string"}
+            self.note_form(slot, "string")
         if step.get("arguments"):
             slot.start_input = json_text(step["arguments"], frame, *path, "arguments")
         return slot

@@ -25,7 +25,7 @@ from chunkfold.dialects import (
     _chat_tokens,
 )
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import SAYING, error_in, read_error, says_success
+from chunkfold.dialects._errors import SAYING, error_in, read_error
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._words import choice_index, is_real, listed, word
 
@@ -342,11 +342,7 @@ class OpenAIChat(Dialect):
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):
             w.usage(choice["usage"])  # Moonshot puts it here
-        error = choice.get("error")
-        if error and says_success(error) and choice.get("finish_reason") != "error":
-            w.extra(("choices", index, "error"), error)
-        elif error:
-            w.error(read_error(error, raw=choice))
+        self.error_in_choice(index, choice)
         if not choice.keys() <= _CHOICE:
             if choice.get("annotations"):
                 _chat_citations.in_choice(self, index, choice["annotations"])

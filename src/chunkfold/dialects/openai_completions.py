@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
-from chunkfold.dialects._errors import read_error, says_success
+from chunkfold.dialects._errors import says_success
 from chunkfold.dialects._usage import two_counts
 from chunkfold.dialects._words import choice_index, is_blank, telling, word
 
@@ -110,11 +110,7 @@ class OpenAICompletions(Dialect):
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
         w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason")
         w.usage(choice.get("usage"))
-        error = choice.get("error")
-        if error and says_success(error) and choice.get("finish_reason") != "error":
-            w.extra(("choices", index, "error"), error)
-        elif error:
-            w.error(read_error(error, raw=choice))
+        self.error_in_choice(index, choice)
         w.extras(choice, _CHOICE, "choices", index)
         w.blanks(choice, () if choice.get("text") is None else ("text",), "choices", index)
         if index not in self._indexed:

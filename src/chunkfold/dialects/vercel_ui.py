@@ -171,11 +171,11 @@ class VercelUI(Dialect):
         w.reset(self._step, "step")
         self._inputs = {id_: text for id_, text in self._inputs.items() if w.slot(0, ("call", id_)) is not None}
         # As the response does: sources from before the first part of a later step stay, they may be of what stays.
-        since, sources = self._step or -1, self._sources
-        if sources and next(reversed(sources.values()))[1] > since:
-            w.extra(("sources", "-"), [since])
+        since, sources, known = self._step or -1, self._sources, len(self._sources)
         while sources and next(reversed(sources.values()))[1] > since:
             sources.popitem()
+        if len(sources) < known:
+            w.extra(("sources", "-"), [since])
         if self._step == 0:
             # The reset took the facts of the message with it; they are not the step's.
             w.message(id=self._message_id)

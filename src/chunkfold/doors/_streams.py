@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     from chunkfold.response import StreamError
     from chunkfold.timing import Timer, Timing
 
-__all__ = ["AnswerText", "AsyncStream", "AsyncText", "Stream"]
+__all__ = ["AnswerText", "AsyncStream", "AsyncText", "Stream", "Uncopied"]
 
 
-class _Events:
+class Uncopied:
+    """What is no use in two copies: each would read from the same source."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A copy would read from the same source, and close it when it is collected."""
+        raise TypeError(f"a stream cannot be copied or pickled, but its response() can: {described(self)}")
+
+
+class _Events(Uncopied):
     """What both streams share: the events that wait, and the one time that the response is finalised."""
 
     def __init__(
@@ -50,10 +58,6 @@ class _Events:
         # What has ended them: the piece that comes next, the end, or an exception of the source.
         self._stopped: BaseException | None = None
         remember(self)
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """A copy would read from the same source, and close it when it is collected."""
-        raise TypeError(f"a stream cannot be copied or pickled, but its response() can: {described(self)}")
 
     def response(self) -> Response:
         """The response so far: a snapshot while the stream is open, the complete one after its end. It never waits."""

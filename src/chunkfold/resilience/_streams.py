@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self
 
 from chunkfold.basis._at_exit import remember
-from chunkfold.basis._wording import check_number, check_text, checked, described
+from chunkfold.basis._wording import check_number, check_text, checked
 from chunkfold.doors._intake import next_of
 from chunkfold.doors._observers import NAMES, Observers, Teller
 from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._sources import Opened, _WrongUse, open_async_source, open_source
-from chunkfold.doors._streams import AnswerText, AsyncText
+from chunkfold.doors._streams import AnswerText, AsyncText, Uncopied
 from chunkfold.doors._unwinding import unwind
 from chunkfold.errors import TimeoutUnsupported
 from chunkfold.events import Event
@@ -187,7 +187,7 @@ def _course(given: dict[str, Any]) -> Course:
     )
 
 
-class _Resilient:
+class _Resilient(Uncopied):
     """What both streams share."""
 
     def __init__(self, course: Course) -> None:
@@ -197,10 +197,6 @@ class _Resilient:
         # How to close what is read, a file too since it was opened for us alone, and to leave what opened it.
         self._ways_out: list[Callable[[], Any]] = []
         remember(self)
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """A copy would read from the same source, and close it when it is collected."""
-        raise TypeError(f"a stream cannot be copied or pickled, but its response() can: {described(self)}")
 
     def response(self) -> Response:
         """The response so far, complete once the stream is over. It never waits."""
