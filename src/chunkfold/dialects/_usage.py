@@ -50,13 +50,12 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
     """
     found = None
     for path in paths:
-        if "." in path:
-            outer, _, inner = path.partition(".")
-            value = raw.get(outer)
+        outer, _, inner = path.partition(".")
+        value = raw.get(outer)
+        if inner:
             value = value.get(inner) if isinstance(value, dict) else None
-        else:
-            value = raw.get(path)
-        number = _number(value)
+        # Most names are not there, and some servers tell the usage in every chunk.
+        number = None if value is None else _number(value)
         if number:
             return number
         found = number if found is None else found

@@ -10,6 +10,7 @@ so that decoding is the proof. The index of a call may vary too: it tells which 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import chain, islice, takewhile
 from operator import attrgetter
 from types import MappingProxyType
@@ -472,12 +473,25 @@ def _type_of(value: Any, path: Path, holes: dict[Path, Any]) -> Any:
         return holes[path]
     if isinstance(value, (dict, list)):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        fields = [(f"f{place}", _type_of(item, (*path, key), holes)) for place, (key, item) in enumerate(items)]
-        names = {f"f{place}": key for place, key in enumerate(value)} if isinstance(value, dict) else None
-        return msgspec.defstruct(
-            "Shape", fields, rename=names, forbid_unknown_fields=True, array_like=isinstance(value, list), gc=False
-        )
+        types = tuple([_type_of(item, (*path, key), holes) for key, item in items])
+        # What is inside is the same in the next stream, but for its numbers; the ids stand at the top.
+        make = _struct_of if path else _struct_of.__wrapped__
+        return make(tuple(value) if isinstance(value, dict) else None, types)
     return None if value is None else Literal[value]
+
+
+@lru_cache(maxsize=256)
+def _struct_of(keys: tuple[str, ...] | None, types: tuple[Any, ...]) -> type[msgspec.Struct]:
+    """The type of an object with those *keys*, or of a list, and what is in it. It takes as long as to read a frame."""
+    names = [f"f{place}" for place in range(len(types))]
+    return msgspec.defstruct(
+        "Shape",
+        list(zip(names, types, strict=True)),
+        rename=None if keys is None else dict(zip(names, keys, strict=True)),
+        forbid_unknown_fields=True,
+        array_like=keys is None,
+        gc=False,
+    )
 
 
 def _attributes(payload: Any, path: Path) -> str:

@@ -18,7 +18,7 @@ PATIENCE = 16
 """A shape that so many frames in a row were not of is given up."""
 
 # The first shape is made after so many readings in full, which is about what it costs: many streams are over before.
-_FIRST = 12
+_FIRST = 6
 # After a shape was made so many frames have to come before the next, twice as many if it was in vain.
 _COST, _DOUBLINGS = 4, 12
 # How many are kept.
