@@ -182,6 +182,23 @@ def test_a_call_told_whole_after_its_ids_took_turns_is_confirmed():
     assert pulled.tool_calls[0].raw_arguments == whole
 
 
+def test_deltas_of_one_call_keep_their_order_where_its_ids_take_turns():
+    frames = calls(1, 0)
+    for number in range(3000):
+        where = {"item_id": "ab"[number % 2], "output_index": 0}
+        frames.append(event("function_call_arguments.delta", len(frames), **where, delta=f"{number} "))
+    response = chunkfold.fold(frames)
+    assert response.tool_calls[0].raw_arguments == "".join(f"{number} " for number in range(3000))
+
+
+@pytest.mark.parametrize("delta", ["", '"', 'x","y', "a\\nb"], ids=["empty", "quote", "two", "escape"])
+def test_what_is_no_delta_amid_calls_that_take_turns_is_read_as_it_is(delta):
+    frames = calls(8, 2000)
+    at = frames[1500].index(b'"delta": "') + 10
+    frames[1500] = frames[1500][:at] + delta.encode() + b'"}\n\n'
+    assert chunkfold.fold(frames) == slowly(chunkfold.fold, frames)
+
+
 @pytest.mark.parametrize("number", [-3, 0, 7, 900, 990, 999, 1000, 1001, 1990, 9_950, 123_456, 999_990, 10**20])
 def test_numbers_are_spelled_as_they_are(number):
     first, digits = _spelled(number, 64)
@@ -203,9 +220,10 @@ def test_a_frame_that_comes_again_behind_one_without_a_number_is_not_taken_twice
 
 
 @pytest.mark.parametrize("place", [30, 640, 996, 999, 1000, 1003, 1500])
-def test_a_frame_that_comes_again_amid_many_reads_is_not_taken_twice(place):
-    frames = calls(1, 2000)
+@pytest.mark.parametrize("count", [1, 8])
+def test_a_frame_that_comes_again_amid_many_reads_is_not_taken_twice(place, count):
+    frames = calls(count, 2000)
     once, twice = chunkfold.fold(frames), chunkfold.fold([*frames[: place + 1], *frames[place:]])
-    assert len(once.tool_calls[0].raw_arguments) > 2000
+    assert sum(len(call.raw_arguments) for call in once.tool_calls) > 2000
     assert twice.tool_calls == once.tool_calls
     assert [note.kind for note in twice.diagnostics] == ["repeated_event", *(note.kind for note in once.diagnostics)]

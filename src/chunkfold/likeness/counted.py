@@ -129,8 +129,8 @@ class Counted:
 
     @property
     def may_take_many(self) -> bool:
-        """True if all of several reads may fit: they bring deltas to one part."""
-        return self._only is not None
+        """True if all of several reads may fit: what tells whose they are is as long in each."""
+        return len(self.sizes) == 1
 
     def take_many(self, accumulator: Any, pieces: list[bytes], joined: bytes, number: int) -> int:
         """
@@ -138,20 +138,29 @@ class Counted:
         bytes around what is left of each, with the numbers from *number* on, makes *joined* again.
         """
         self.texts, self.targets, self.runs = [], [], []
-        count, inside = len(pieces), slice(len(self._start % number) + 1, -len(self.tail) - 1)
+        count, same, digits = len(pieces), *_spelled(number, len(pieces))
+        first, last = self.head + same, b'"' + self.tail
+        at = len(first) + len(digits[0])
+        start = at + self.sizes[0] + 1
+        between, inside = slice(at, start), slice(start, -len(last))
+        known = {part + b'"': target for part, target in self.parts.items()}
+        betweens = [*known] * count if self._only is not None else [piece[between] for piece in pieces]
+        targets = [*map(known.get, betweens)] if self._only is None else []
         inner = [piece[inside] for piece in pieces]
-        same, digits = _spelled(number, count)
-        first, between, last = self.head + same, next(iter(self.parts)) + b'"', b'"' + self.tail
         said = [last + first] * (4 * count)
-        said[0], said[1::4], said[2::4], said[3::4] = first, digits, [between] * count, inner
-        if b"".join(said) + last != joined:
+        said[0], said[1::4], said[2::4], said[3::4] = first, digits, betweens, inner
+        if b"".join(said) + last != joined or None in targets:
             return 0
         texts = strings(inner)
         if not texts:
             return 0
-        self._only.open(accumulator).extend(texts)
-        self.texts = texts
-        self.runs = [(self._only, self.texts)]
+        runs = [(self._only, texts)] if self._only is not None else _dealt(texts, targets)
+        sinks = [target.open(accumulator) for target, _ in runs]
+        if len({*map(id, sinks)}) < len(sinks):
+            return 0  # in one list their order would be lost
+        for sink, (_, run) in zip(sinks, runs, strict=True):
+            sink.extend(run)
+        self.texts, self.targets, self.runs = texts, targets, runs
         self._in_vain = 0
         return count
 
@@ -228,3 +237,11 @@ def _spelled(number: int, count: int) -> tuple[bytes, list[bytes]]:
     if number < 0 or at + count > 1000:
         return b"", [b"%d" % one for one in range(number, number + count)]
     return (b"%d" % thousands, _ENDS[at : at + count]) if thousands else (b"", _SMALL[at : at + count])
+
+
+def _dealt(texts: list[str], targets: list[Any]) -> list[tuple[Any, list[str]]]:
+    """The texts of each target."""
+    runs: dict[Any, list[str]] = {target: [] for target in targets}
+    for target, text in zip(targets, texts, strict=True):
+        runs[target].append(text)
+    return [*runs.items()]
