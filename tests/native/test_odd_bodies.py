@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 
 import msgspec
 import pytest
@@ -516,3 +517,19 @@ def test_what_came_beside_an_error_of_anthropic_is_in_the_body_too():
     assert chunkfold.fold([start, told]).to_native() == {"model": "claude-x", "error": told["error"]}
     body = chunkfold.fold([{"type": "news", "a": 1}, told], "anthropic").to_native()
     assert (body["a"], body["error"]) == (1, told["error"])
+
+
+def test_a_message_of_many_texts_costs_time_in_proportion():
+    """Where none of them has an id, all that came before were looked through for one."""
+
+    def seconds(count):
+        texts = [{"type": "output_text", "text": "a", "annotations": []} for _ in range(count)]
+        item = {"type": "message", "role": "assistant", "content": texts}
+        body = {"id": "r", "object": "response", "status": "completed", "output": [item]}
+        response = chunkfold.fold(json.dumps(body).encode(), "openai-responses")
+        begun = time.thread_time()
+        assert response.to_native() == body
+        return time.thread_time() - begun
+
+    seconds(20)
+    assert min(seconds(1600) for _ in range(2)) < 8 * 3 * min(seconds(200) for _ in range(3))

@@ -46,7 +46,7 @@ from chunkfold.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from chunkfold.parts import Part
     from chunkfold.response import Message, Response
@@ -148,12 +148,19 @@ _STATUS = ("completed", "incomplete", "failed", "cancelled", "canceled")
 class _Item:
     """An output item in the making."""
 
-    __slots__ = ("index", "kind", "parts")
+    __slots__ = ("id", "index", "kind", "parts")
 
     def __init__(self, kind: str, index: int | None) -> None:
         self.kind = kind
         self.index = index
+        # The first one that a part of it has.
+        self.id: Any = None
         self.parts: list[Part] = []
+
+    def add(self, part: Part) -> None:
+        """Add a part."""
+        self.parts.append(part)
+        self.id = self.id or _id_of(part)
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -203,12 +210,13 @@ def _is_event(part: Part) -> bool:
 
 def _output(parts: Iterable[Part], kept: dict[str, Any], logprobs: Sequence[Any] = ()) -> list[dict[str, Any]]:
     items = _items(parts, kept)
-    known = [item.index for item in items if item.index is not None]
+    listed = [item.index for item in items if item.index is not None]
+    known = set(listed)
     for index, key in numbered(kept):
         # An item without parts: an empty message.
         if index not in known and "type" in kept[key]:
             items.append(_Item(kept[key]["type"], index))
-    if len(known) == len(set(known)) and all(item.index is not None for item in items):
+    if len(known) == len(listed) and all(item.index is not None for item in items):
         items.sort(key=lambda item: item.index or 0)
     built = [_build(item, kept) for item in items]
     _spread_logprobs(built, logprobs)
@@ -218,6 +226,8 @@ def _output(parts: Iterable[Part], kept: dict[str, Any], logprobs: Sequence[Any]
 def _items(parts: Iterable[Part], kept: dict[str, Any]) -> list[_Item]:
     """The items of *parts*, in order of their first part."""
     items: list[_Item] = []
+    # By kind and place, the last one.
+    open_items: dict[tuple[str, int | None], _Item] = {}
     places = _places(kept)
     for part in parts:
         if _is_event(part):
@@ -227,14 +237,16 @@ def _items(parts: Iterable[Part], kept: dict[str, Any]) -> list[_Item]:
         index = extra.get("output_index") if not isinstance(part, ToolCall) else part.index
         if isinstance(part, (RefusalPart, UnknownPart)) and kind:
             # These cannot say so themselves.
-            listed = places.get("refusal" if isinstance(part, RefusalPart) else part.name.partition(".")[2])
-            index = listed.pop(0) if listed else None
+            name = "refusal" if isinstance(part, RefusalPart) else part.name.partition(".")[2]
+            index = next(places.get(name, iter(())), None)
         index = index if isinstance(index, int) else None
-        item = _open_item(items, part, kind, index)
-        if item is None:
-            item = _Item(kind, index)
+        # A part goes on an item of the same place; one that has no place goes on what came last.
+        last = items[-1] if items else None
+        item = open_items.get((kind, index)) if index is not None else last
+        if not kind or item is None or item.kind != kind or not _may_be_of(item, part):
+            item = open_items[kind, index] = _Item(kind, index)
             items.append(item)
-        item.parts.append(part)
+        item.add(part)
     return items
 
 
@@ -247,25 +259,17 @@ def _kind(part: Part) -> str:
     return "message" if isinstance(part, UnknownPart) and part.name.startswith("content.") else ""
 
 
-def _open_item(items: list[_Item], part: Part, kind: str, index: int | None) -> _Item | None:
-    """The item that a part goes on, if it does: of the same place and, where both have one, of the same id."""
-    for item in reversed(items) if kind else ():
-        if item.kind == kind and (item.index == index or index is None):
-            id_ = _id_of(part)
-            known = next((_id_of(other) for other in item.parts if _id_of(other)), None)
-            if id_ is None or known is None or id_ == known:
-                return item if index is not None or item is items[-1] else None
-            return None
-        if index is None:
-            return None
-    return None
+def _may_be_of(item: _Item, part: Part) -> bool:
+    """True if no ids say that *part* is of another item."""
+    id_ = _id_of(part)
+    return id_ is None or not item.id or id_ == item.id
 
 
 def _id_of(part: Part) -> Any:
     return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
-def _places(kept: dict[str, Any]) -> dict[str, list[int]]:
+def _places(kept: dict[str, Any]) -> dict[str, Iterator[int]]:
     """By type of part: the places of the items that parts of that type stand in, one for each."""
     places: dict[str, list[int]] = {}
     for index, key in numbered(kept):
@@ -275,7 +279,7 @@ def _places(kept: dict[str, Any]) -> dict[str, list[int]]:
                 kind = extra_of(listed, place).get("type")
                 if isinstance(kind, str):
                     places.setdefault(kind, []).append(index)
-    return places
+    return {kind: iter(listed) for kind, listed in places.items()}
 
 
 def _build(item: _Item, kept: dict[str, Any]) -> dict[str, Any]:
