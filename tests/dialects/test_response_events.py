@@ -657,3 +657,19 @@ def test_the_log_probabilities_of_a_text_that_never_ended_are_in_the_body():
     delta = event("output_text.delta", item_id="m", output_index=0, content_index=0, delta="Hi", logprobs=tokens)
     (item,) = fold(added(message), delta).to_native()["output"]
     assert item["content"] == [{"type": "output_text", "text": "Hi", "logprobs": tokens}]
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_the_agent_that_events_tell_is_that_of_their_item(starts):
+    """Of several agents, as in OpenAI's beta, and not of the response."""
+    one, other = {"agent_name": "/root"}, {"agent_name": "/root/bird"}
+    frames = []
+    for place, agent in enumerate((one, other)):
+        start = {"type": "message", "id": f"m{place}", "role": "assistant", "content": [], "agent": agent}
+        delta = {"item_id": f"m{place}", "output_index": place, "content_index": 0, "agent": agent}
+        frames += [added(start, output_index=place)] if starts else []
+        frames += [event("output_text.delta", **delta, delta=f"{number} ") for number in range(20)]
+    body = fold(*frames).to_native()
+    assert "agent" not in body
+    assert [item["agent"] for item in body["output"]] == [one, other]
+    assert [item["content"][0]["text"] for item in body["output"]] == ["".join(f"{n} " for n in range(20))] * 2

@@ -63,14 +63,15 @@ PARTS: dict[str, tuple[str, Kind, str]] = {
     "reasoning_text": ("content", "reasoning", "text"), "summary_text": ("summary", "reasoning", "text"),
 }  # fmt: skip
 
-# Fields of events that are read, and transport facts that are nobody's answer.
+# Fields of events that are read, and transport facts that are nobody's answer. Of which agent an event is (in OpenAI's
+# beta of several), its item says too.
 EVENT_FIELDS = frozenset(
     {
         "type", "sequence_number", "item_id", "output_index", "content_index", "summary_index", "annotation_index",
         "command_index", "partial_image_index", "partial_image_b64", "item", "part", "delta", "text", "refusal",
         "arguments", "input", "code", "diff", "command", "output", "annotation", "logprobs", "response", "error",
         "message", "param", "obfuscation", "stream_id", "status", "name", "size", "quality", "background",
-        "output_format",
+        "output_format", "agent",
     }
 )  # fmt: skip
 

@@ -321,8 +321,9 @@ class OpenAIResponses(Dialect):
     def _item(self, payload: dict[str, Any], kind: str, said: dict[str, Any] | None = None) -> Item:
         """The item that an event is about, of which it may tell what it *said*; one that was never added is opened."""
         found = self._find(payload, kind) or (self._items.last_saying({"type": kind, **said}) if said else None)
-        called = {"call_id": payload["call_id"]} if kind in CALLS and payload.get("call_id") else {}
-        return found or self._open(payload, {"type": kind, "id": payload.get("item_id"), **called})
+        named = ("agent", "call_id") if kind in CALLS else ("agent",)
+        facts = {key: payload[key] for key in named if payload.get(key)}
+        return found or self._open(payload, {"type": kind, "id": payload.get("item_id"), **facts})
 
     def _open(self, payload: dict[str, Any], given: dict[str, Any]) -> Item:
         """A new item, and its part unless it is a message, which has them one by one."""
