@@ -137,6 +137,11 @@ class Gatherer(StreamAccumulator):
         stopped = self._builder.stopped
         return judged_part(self._builder, stopped) if stopped is not None else None
 
+    def oldest_open(self) -> int | None:
+        """The index of the part of choice 0 that a `PartStop` without an index would close; `None` if none is open."""
+        choice = self._builder.choices.get(0)
+        return choice.oldest if choice is not None and choice.oldest_open() is not None else None
+
     @property
     def merges_usage(self) -> bool:
         """True if the policy makes of several reports another one than the last."""

@@ -99,9 +99,13 @@ class Timing(Value, frozen=True):
         return lines
 
 
+# A sound may come with the text of what is said in it.
+_UNITS = {"image": "bytes", "file": "bytes", "audio": "bytes and characters"}
+
+
 def _part_line(part: PartTiming) -> str:
     choice = f"choice {part.choice}, " if part.choice else ""
-    unit = "bytes" if part.kind in ("image", "file") else "characters"
+    unit = _UNITS.get(part.kind, "characters")
     rate = "" if part.characters_per_second is None else f", {part.characters_per_second:.0f}/s"
     span = f"{_seconds(part.first_output)} to {_seconds(part.last_output)}"
     return f"{choice}part {part.index} ({part.kind}): {span}, {part.characters} {unit}{rate}"

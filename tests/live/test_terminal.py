@@ -193,3 +193,6 @@ def test_arguments_that_are_stated_anew_are_shown_again_and_the_same_ones_are_no
     root = ArgumentsFieldDone(0, 0, (), {})
     events = [PartStart(0, 0, "tool_call", name="f"), *delta("x"), root, *delta("y"), root, PartStop(0, 0)]
     assert shown(events) == "→ f\n  a: x\n→ f (again)\n  a: y\n"
+    # Also where the server has taken back what came behind the call.
+    assert shown([*events[:4], MessageReset(1, "step"), *events[4:]]) == shown(events)
+    assert shown([*events[:4], MessageReset(0, "step"), *events[4:]]) == "→ f\n  a: x\n"

@@ -172,6 +172,16 @@ def test_times_in_words():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [("image", "bytes"), ("file", "bytes"), ("audio", "bytes and characters"), ("text", "characters")],
+)
+def test_a_part_is_told_in_the_unit_of_what_came(kind, unit):
+    """A sound has bytes and the characters of what is said in it."""
+    part = PartTiming(0, 0, kind, 1.0, 2.0, 2, 8, 8.0)
+    assert Timing(parts=(part,)).lines()[-1] == f"part 0 ({kind}): 1.00 s to 2.00 s, 8 {unit}, 8/s"
+
+
 @pytest.mark.parametrize("parts", [5, "x", {"a": 1}, [5], [{}]])
 def test_what_is_no_written_timing_is_refused(parts):
     with pytest.raises(ValueError, match=r"Timing\.parts"):

@@ -269,6 +269,17 @@ def test_l14_old_stops_have_no_index():
     assert LoopctlAccumulator().process(PartStop(0, None)) is None
 
 
+@pytest.mark.parametrize("of_start", [{}, {"index": None}, {"index": 0}], ids=["absent", "null", "0"])
+@pytest.mark.parametrize("of_delta", [{}, {"index": None}, {"index": 0}], ids=["absent", "null", "0"])
+def test_l14_no_index_is_the_lane_0_absent_or_null(of_start, of_delta):
+    reader = Reader()
+    assert reader.read({"type": "part_start", **of_start, "part": {"type": "text", "text": ""}}) == [
+        PartStart(0, 0, "text")
+    ]
+    delta = {"type": "indexed_delta", **of_delta, "delta": {"type": "text_delta", "text": "hi"}}
+    assert reader.read(delta) == [TextDelta(0, 0, "hi")]
+
+
 def test_l14_ours_without_an_index_too():
     accumulator = LoopctlAccumulator()
     for event in (PartStart(0, 0, "text"), TextDelta(0, 0, "a")):

@@ -432,6 +432,22 @@ def test_r50_the_times_are_those_of_the_tool_whatever_its_id():
     ]
 
 
+def test_r50_a_stop_without_an_index_ends_the_tool_that_is_open_longest():
+    clock = itertools.count(1.0)
+    made = run(
+        PartStart(0, 0, "text"),
+        PartStart(0, 1, "server_tool_call", "a", "search"),
+        PartStart(0, 2, "server_tool_call", "b", "code"),
+        PartStop(0),
+        PartStop(0),
+        clock=lambda: next(clock),
+    )
+    assert made.builtin_tools() == [
+        BuiltinTool("a", "search", None, 1.0, 3.0),
+        BuiltinTool("b", "code", None, 2.0, None),
+    ]
+
+
 @pytest.mark.parametrize("data", ["7", '"text"', "null", "true", "[7]"])
 def test_r53_data_that_is_no_object_breaks_nothing(data):
     response = fold_bytes(sse(chunk({"content": "a"}), data, chunk({"content": "b"}, "stop")))

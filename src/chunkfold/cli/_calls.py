@@ -44,8 +44,9 @@ class Calls:
     def event(self, event: Event) -> bool:
         """Take an event; true if it was about a call."""
         if isinstance(event, MessageReset):
-            self._sheets = {index: sheet for index, sheet in self._sheets.items() if index < event.from_part}
-            self._finished.clear()
+            first = event.from_part
+            self._sheets = {index: sheet for index, sheet in self._sheets.items() if index < first}
+            self._finished = {index: name for index, name in self._finished.items() if index < first}
             return False
         index = getattr(event, "index", None)
         if getattr(event, "choice", None) != 0 or not isinstance(index, int):

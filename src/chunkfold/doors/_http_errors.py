@@ -45,7 +45,7 @@ def retry_after_seconds(header: str | None, now: float | None = None) -> float |
     if header is None:
         return None
     try:
-        return seconds(max(0.0, float(header)))
+        return seconds(max(float(header), 0.0))  # in this order NaN stays what it is, which is no time
     except ValueError:
         pass
     import time

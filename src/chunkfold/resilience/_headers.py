@@ -33,7 +33,4 @@ def header(headers: Any, name: str) -> str | None:
 
 def retry_after(headers: Any, now: float | None) -> float | None:
     """The seconds of a `Retry-After`, which is a number or a date."""
-    value = header(headers, "retry-after")
-    seconds = retry_after_seconds(value, now)
-    # A comparison with NaN would have made a 0 of it.
-    return None if value is not None and value.strip().lower() == "nan" else seconds
+    return retry_after_seconds(header(headers, "retry-after"), now)

@@ -97,9 +97,9 @@ class Reader:
         data = _object(data)
         kind = data.get("type")
         if kind == "part_start":
-            return [self._start(data.get("index", 0), data.get("part"))]
+            return [self._start(data.get("index") or 0, data.get("part"))]
         if kind == "indexed_delta":
-            return self._delta(data.get("index", 0), _object_in(data, "delta"))
+            return self._delta(data.get("index") or 0, _object_in(data, "delta"))
         if kind == "part_stop":
             return self._stop(data.get("index"))
         if kind == "message_start":

@@ -55,6 +55,8 @@ class ChunkAccumulator:
 
     def push(self, event: Event) -> Self:
         """Take one event."""
+        if isinstance(event, PartStop) and event.index is None and event.choice == 0:
+            event = replace(event, index=self._core.oldest_open())
         self._core.observe(event)
         if self._clock is not None and isinstance(event, (PartStart, PartStop, MessageReset)):
             self._note_time(event, self._clock)
