@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from chunkfold import fold
@@ -244,12 +246,46 @@ def test_numbers_of_minimax_tell_their_status(code, status, is_retryable):
         {"type": "tool_error", "message": "m"},
         {"object": "error", "message": "m", "choices": [{"index": 0}]},
         {"status": 500},
+        {"status": 500, "message": "m", "type": "tool.progress", "step": 1},
+        {"success": False, "message": "m", "type": "tool-result", "tool": "t"},
+        {"status": 500, "message": "m", "type": "tool:step", "step": 1},
+        {"status": "failed", "message": "m", "step": 1},
+        {"type": "ToolError", "message": "m", "tool": "t"},
+        {"code": 500, "message": "m", "content": "So far"},
+        {"object": "error", "step": 1},
     ],
 )
 def test_a_payload_of_a_stream_is_no_error_unless_it_says_so(payload):
     assert error_told(payload) is None
     assert error_told(payload, "error") is not None
     assert error_told(payload, "message") is None
+
+
+@pytest.mark.parametrize(
+    ("payload", "status"),
+    [
+        ({"object": "error", "message": "m", "type": "InternalServerError", "code": 500}, 500),
+        ({"object": "error", "message": "m"}, None),
+        ({"type": "error", "message": "m"}, None),
+        ({"success": False, "message": "m"}, None),
+        ({"code": 503, "message": "m"}, 503),
+        ({"statusCode": "429", "message": "m"}, 429),
+        ({"type": "about:blank", "title": "m", "status": 502}, 502),
+        ({"type": "InternalServerError", "msg": "m", "status": 500}, 500),
+    ],
+)
+def test_what_says_that_it_is_an_error_is_one_whatever_stands_beside(payload, status):
+    """An id for tracing, say. With `[DONE]` behind it, it was a complete answer."""
+    payload = {**payload, "x-span": "7f", "hint": {"region": "eu"}}
+    told = error_told(payload)
+    assert told == error_body(payload) == fold(json.dumps(payload).encode()).error
+    assert (told.message, told.status, told.raw) == ("m", status, payload)
+    for body in (
+        b'data: {"choices":[{"index":0,"delta":{"content":"So far"}}]}\n\ndata: %b\n\ndata: [DONE]\n\n',
+        b'data: {"object":"text_completion","choices":[{"index":0,"text":"So far"}]}\n\ndata: %b\n\ndata: [DONE]\n\n',
+    ):
+        response = fold(body % json.dumps(payload).encode())
+        assert (response.text, response.error.message, response.finish_reason) == ("So far", "m", "error")
 
 
 @pytest.mark.parametrize(

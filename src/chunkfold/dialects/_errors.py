@@ -176,13 +176,14 @@ def error_body(payload: Mapping[str, Any]) -> StreamError | None:
     like, which gateways and frameworks answer with.
     """
     found = _error_among(payload)
-    return _flat_error(payload) if found is None and _is_error_body(payload) else found
+    is_body = _is_error_body(payload) or _is_plainly_error(payload)
+    return _flat_error(payload) if found is None and is_body else found
 
 
 def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | None:
     """
     The error that a payload of a stream is, where its dialect has no such payload: it comes under the name *event* of
-    `error`, or it is an error body that says so. One with nothing but a message may be anything.
+    `error`, or it says that it is one, as error bodies do in many ways. One with nothing but a message may be anything.
     """
     if event == "error":
         return error_event(payload)
@@ -192,7 +193,8 @@ def error_told(payload: Mapping[str, Any], event: str = "") -> StreamError | Non
         named = error_event(inner if isinstance(inner, dict) else payload)
         return msgspec.structs.replace(named, raw=dict(payload))
     found = _error_among(payload)
-    return _flat_error(payload) if found is None and _is_error_body(payload) and _says_error(payload) else found
+    is_body = _is_error_body(payload) and _says_error(payload)
+    return _flat_error(payload) if found is None and (is_body or _is_plainly_error(payload)) else found
 
 
 def _error_among(payload: Mapping[str, Any]) -> StreamError | None:
@@ -208,10 +210,33 @@ def error_event(payload: Mapping[str, Any]) -> StreamError:
 
 
 def _is_error_body(payload: Mapping[str, Any]) -> bool:
+    return _has_sentence(payload) and _ERROR_BODY.issuperset(said_in(payload))
+
+
+def _has_sentence(payload: Mapping[str, Any]) -> bool:
     message = payload.get("message")
     if isinstance(message, dict) and "role" in message:
         return False  # a message of a chat
-    return _message_of(payload) is not None and _ERROR_BODY.issuperset(said_in(payload))
+    return _message_of(payload) is not None
+
+
+def _is_plainly_error(payload: Mapping[str, Any]) -> bool:
+    """
+    True if a payload says that it is an error, or has an HTTP status of one and names itself nothing else: then fields
+    that no error is known to have, an id for tracing maybe, do not matter.
+    """
+    kind = payload.get("type")
+    if not _has_sentence(payload) or not _ANSWER.isdisjoint(said_in(payload)):
+        return False
+    if "error" in (payload.get("object"), kind):
+        return True
+    # The type of RFC 9457's problems is an address.
+    is_other = bool(kind) and not (isinstance(kind, str) and (kind.startswith(_ADDRESSES) or _names_error(kind)))
+    return not is_other and (payload.get("success") is False or _http_status(payload) is not None)
+
+
+def _http_status(payload: Mapping[str, Any]) -> int | None:
+    return next(filter(None, [_number(payload.get(key)) for key in (*_STATUSES, *_CODES)]), None)
 
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
@@ -247,6 +272,15 @@ _ERROR_BODY = frozenset(
         "reason", "success", "error_type", "__type", "error_code", "error_msg", "errorCode", "errorMessage",
         "errorType", "stackTrace", "trace", "traceId", "trace_id", "http_code", "httpStatus", "http_status",
         "http_status_code", "retry_after", "sid", "log_id", "location", "module_results",
+    }
+)  # fmt: skip
+_ADDRESSES = ("about:", "urn:", "http:", "https:")
+# Where answers stand: an error that comes with one is told beside it.
+_ANSWER = frozenset(
+    {
+        "choices", "candidates", "content", "content_block", "data", "delta", "generated_text", "generation", "item",
+        "messages", "output", "outputs", "part", "parts", "response", "result", "results", "text", "token",
+        "tool_calls",
     }
 )  # fmt: skip
 # What nothing but an error has (Baidu, AWS Lambda, DeepInfra).
