@@ -374,6 +374,8 @@ def test_a_response_that_is_whole_does_not_raise_whatever_its_reason(reason):
         (respond(TextPart("a"), truncated=True), "cut"),
         (respond(error=StreamError("overloaded_error", "busy")), "overloaded_error"),
         (respond(error=StreamError("ReadTimeout", "t", origin="transport"), truncated=True), "ReadTimeout"),
+        (Response(choices=(Choice(0, (TextPart("a"),), "error", "ERROR"),)), "'ERROR' as the finish reason"),
+        (Response(choices=(Choice(), Choice(1, (), "error"))), "'error' as the finish reason"),
         (respond(ToolCall("i", "send", "{", "invalid")), "send"),
         (respond(ToolCall("i", None, "{", "truncated")), "i"),
         (respond(ToolCall("i", "f", "", "open")), "f"),

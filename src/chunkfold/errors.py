@@ -106,6 +106,9 @@ class IncompleteResponse(ChunkfoldError):
             return f"the stream ended in an error{_told(response.error)}"
         if response.truncated:
             return "the stream was cut before the server said that it was done"
+        failed = next((choice for choice in response.choices if choice.finish_reason == "error"), None)
+        if failed is not None:
+            return f"the server gave {failed.native_finish_reason or 'error'!r} as the finish reason, and no error"
         calls = [call for choice in response.choices for call in choice.tool_calls]
         bad = ", ".join(f"{_called(call)} ({call.status})" for call in calls if not call.is_usable)
         return f"unusable tool calls: {bad}"

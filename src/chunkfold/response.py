@@ -430,11 +430,13 @@ class Response(Value, frozen=True):
         Raise unless the message can be relied on.
 
         Raises:
-            IncompleteResponse: If it is truncated, has an error, or a client call is unusable. A message cut by the
-                token limit (`finish_reason="length"`) is what was asked for and does not raise.
+            IncompleteResponse: If it is truncated, has an error or an error for its finish reason, or a client call is
+                unusable. A message cut by the token limit (`finish_reason="length"`) is what was asked for and does
+                not raise.
         """
+        failed = self.error is not None or any(choice.finish_reason == "error" for choice in self.choices)
         unusable = any(not call.is_usable for choice in self.choices for call in choice.tool_calls)
-        if self.truncated or self.error is not None or unusable:
+        if self.truncated or failed or unusable:
             raise IncompleteResponse(self)
 
     def to_native(self) -> dict[str, Any]:

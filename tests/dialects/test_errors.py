@@ -446,3 +446,53 @@ def test_an_error_that_says_anything_else_is_one(beside):
 def test_an_error_with_nothing_in_it_is_one_where_no_answer_is_beside_it(begun, failed, dialect):
     """Nothing else tells that the answer is not whole, if an end mark follows."""
     assert fold([begun, {"error": {"message": "", "type": "", "code": None}, **failed}], dialect).error is not None
+
+
+AMID = b'data: {"choices":[{"index":0,"delta":{"content":"So far"}}]}\n\n%b\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("[ERROR] boom", None),
+        ("[Error]: boom", None),
+        ("error: boom", None),
+        ("Error - boom", None),
+        ("ERROR boom", None),
+        ("ValueError: boom", None),
+        ("openai.RateLimitError: boom", 429),
+        ("Internal Server Error", 500),
+    ],
+)
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_line_that_is_an_error_is_one_where_a_payload_belongs(line, status, is_json):
+    """As servers write it that catch an exception while they stream; then they send `[DONE]` as always."""
+    told = json.dumps(line) if is_json else line
+    response = fold(AMID % f"data: {told}".encode())
+    assert (response.text, response.finish_reason, response.ended) == ("So far", "error", "error")
+    assert (response.error.message, response.error.status, response.error.origin) == (line, status, "provider")
+
+
+@pytest.mark.parametrize("line", ["Error handling", "no error: fine", "keep-alive", "the error", "errors", "OK"])
+def test_a_line_that_is_none_is_only_noted(line):
+    for told, kind in ((line, "frame_not_json"), (json.dumps(line), "payload_not_object")):
+        response = fold(AMID % f"data: {told}".encode())
+        assert (response.error, response.text) == (None, "So far")
+        assert [note.kind for note in response.diagnostics] == [kind]
+
+
+@pytest.mark.parametrize("holder", ["delta", "message"])
+@pytest.mark.parametrize("error", ["boom", {"message": "boom", "code": 7}])
+def test_an_error_in_a_message_of_chat_is_one(holder, error):
+    response = fold(AMID % f"data: {json.dumps({'choices': [{'index': 0, holder: {'error': error}}]})}".encode())
+    assert (response.text, response.error.message, response.finish_reason) == ("So far", "boom", "error")
+    body = response.to_native()
+    assert body["choices"][0]["message"]["error"] == error
+    assert "error" not in body
+    assert fold(json.dumps(body).encode()).error.message == "boom"
+
+
+def test_a_message_of_chat_may_say_that_there_was_no_error():
+    for error in (None, "", {}, {"code": 0, "message": "success"}):
+        response = fold(AMID % f"data: {json.dumps({'choices': [{'delta': {'error': error}}]})}".encode())
+        assert (response.text, response.error, response.diagnostics) == ("So far", None, ())

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "FINE", "LIMIT_TEXT", "MINIMAX", "MISTRAL", "OVERLOADED_TEXT", "is_known", "is_retryable", "is_used_up",
-    "status_named", "status_said",
+    "FINE", "LIMIT_TEXT", "MINIMAX", "MISTRAL", "OVERLOADED_TEXT", "is_error_line", "is_known", "is_retryable",
+    "is_used_up", "status_named", "status_said",
 ]  # fmt: skip
 
 # Documented classes of errors and the HTTP status that each stands for: Anthropic's error page, google.rpc.Code,
@@ -132,6 +132,11 @@ _EXCEPTION_TEXT: Final = (
     r"|([45]\d\d) (?=[A-Z][a-z]|[A-Z]{4}|\{|status code)"
     r"|An error occurred \((\w+)\) when calling |(?:\w+\.)+([A-Z]\w+): "
 )
+# How a line begins that is an error and no payload: `[ERROR] ...`, `Error: ...`, or the class of an exception.
+_ERROR_LINE: Final = (
+    r"\s*(?:[\[(<]\s*(?i:error|exception)\s*[\])>]|ERROR\s"
+    r"|(?:[A-Za-z_]\w*\.)*(?:(?i:error|exception)|[A-Z]\w*(?:Error|Exception))\s*(?::|-|$))"
+)
 # What an error says that has neither a class nor a status: a bare sentence, as of Ollama and Cohere. It may be about
 # separate limits, a parameter `rate_limit` or 503 tokens.
 _A_STATUS: Final = r"(?:http(?:/[\d.]{1,3})?|status|code|error)\W{1,3}"
@@ -193,6 +198,13 @@ def status_said(message: str) -> int | None:
     if name is not None:
         return status_named(name)
     return _status_of_phrase(message) if status is None else int(status)
+
+
+def is_error_line(text: str) -> bool:
+    """True if a line that a server wrote where a payload belongs is an error by how it begins, or a status's phrase."""
+    import re
+
+    return re.match(_ERROR_LINE, text) is not None or status_said(text) is not None
 
 
 def _status_of_phrase(text: str) -> int | None:

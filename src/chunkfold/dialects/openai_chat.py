@@ -25,7 +25,7 @@ from chunkfold.dialects import (
     _chat_tokens,
 )
 from chunkfold.dialects._arguments import json_text, text_within
-from chunkfold.dialects._errors import SAYING, error_in, read_error
+from chunkfold.dialects._errors import SAYING, error_in, read_error, says_success
 from chunkfold.dialects._media import usual_base64_bytes
 from chunkfold.dialects._words import choice_index, is_real, listed, word
 
@@ -405,6 +405,11 @@ class OpenAIChat(Dialect):
 
     # The fields of a delta
 
+    def _error_amid(self, _: int, value: Any, delta: dict[str, Any], _frame: Frame) -> None:
+        """Home-made servers put it where the text goes."""
+        if not says_success(value):
+            self.w.error(read_error(value, raw=delta))
+
     def _content(self, index: int, value: Any, delta: dict[str, Any], frame: Frame) -> None:
         if isinstance(value, (int, float)):
             # Cloudflare's Workers AI sends a piece of digits as a number, and the word `true` as that.
@@ -510,7 +515,7 @@ _RESTATED: tuple[tuple[str, Kind], ...] = (
 # What is taken again, and changes nothing where it came before.
 _AGAIN = (
     "annotations", "citations", "executed_tools", "reasoning_opaque", "reasoning_signature", "reasoning_items",
-    "reasoning_steps", "extra_content", "provider_specific_fields",
+    "reasoning_steps", "extra_content", "provider_specific_fields", "error",
 )  # fmt: skip
 
 
@@ -588,6 +593,7 @@ _FIELDS: dict[str, Callable[[OpenAIChat, int, Any, dict[str, Any], Frame], None]
     "tool_calls": _chat_calls.tool_calls,
     "content_list": _chat_calls.content_list,
     "function_call": _chat_calls.function_call,
+    "error": OpenAIChat._error_amid,
 }
 
 DIALECT = OpenAIChat

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chunkfold.basis import _json, _restated
+from chunkfold.dialects._error_words import is_error_line
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._words import is_ping
 from chunkfold.errors import LimitExceeded
@@ -93,12 +94,12 @@ class Frames:
             return None
 
     def _not_json(self, frame: Frame, why: str) -> None:
-        writer = self._writer
+        writer, text = self._writer, frame.data.decode(errors="replace")
         if frame.cut:
             writer.diagnose("frame_cut", f"the input ended inside a frame, after {len(frame.data)} bytes of it")
-        elif frame.event == "error":
+        elif frame.event == "error" or (self._payloads.has_spoken and is_error_line(text)):
             # The body of an error need not be JSON.
-            writer.error(read_error(frame.data.decode(errors="replace"), raw=None))
+            writer.error(read_error(text, raw=None))
         elif is_ping(frame.event):
             writer.ping()
         else:

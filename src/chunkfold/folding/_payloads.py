@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold import dialects
 from chunkfold.basis import _json
 from chunkfold.basis._wording import described
+from chunkfold.dialects._error_words import is_error_line
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
 from chunkfold.dialects._words import is_blank, is_ping, is_sign_of_life, word
 from chunkfold.events import DiagnosticEvent, ErrorEvent
@@ -102,6 +103,8 @@ class Payloads:
             self._writer.error(read_error(payload if is_said else None, raw=None))
         elif is_ping(frame.event):
             self._writer.ping()
+        elif isinstance(payload, str) and self.has_spoken and is_error_line(payload):
+            self._writer.error(read_error(payload, raw=None))
         elif not is_blank(payload):
             self.noise = True
             self._writer.diagnose("payload_not_object", f"{described(payload)} where an object was expected")

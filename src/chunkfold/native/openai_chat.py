@@ -160,7 +160,8 @@ def body(response: Response) -> dict[str, Any]:
         out["object"] = "chat.completion"
     if choices or "choices" in extra or (error is None and not whole):
         out["choices"] = choices or (None if error is not None and extra.get("choices", []) is None else [])
-    if error is None or error.get("error") not in [choice["error"] for choice in choices if choice.get("error")]:
+    holders = [holder for choice in choices for holder in (choice, choice.get("message") or {})]
+    if error is None or error.get("error") not in [holder["error"] for holder in holders if holder.get("error")]:
         add_error(out, response)
     add_unknown(out, [part for part in response.parts if not _is_content(part)])
     if extra.get("$form") == FORM and choices:
