@@ -15,6 +15,7 @@ from chunkfold.events import (
     MessageReset,
     MessageStart,
     MessageStop,
+    PartReplace,
     PartStart,
     PartStop,
     PartUpdate,
@@ -23,6 +24,7 @@ from chunkfold.events import (
     ToolArgumentsDelta,
     UsageUpdate,
 )
+from chunkfold.parts import ReasoningPart, ToolResult
 from chunkfold.response import StreamError, Usage
 from tests.systems.notation import A, F, K, S, T, U, calls, chat, events, fold, objection
 
@@ -328,6 +330,43 @@ def test_merge_goes_on_with_the_arguments():
         Policy(duplicate_start="merge"), S(0, "a", "f"), A(0, '{"x"'), S(1, "a", "f"), A(1, ":1}"), F("tool_calls")
     )
     assert calls(response) == [("a", "f", {"x": 1})]
+
+
+def test_a_call_that_takes_the_place_of_another_has_nothing_of_it():
+    first = S(0, "a", "f", {"start_arguments": {"x": 1}, "expects_arguments": True})
+    response = fold(Policy(duplicate_start="replace", unusable_arguments="start"), first, S(1, "a", "g"), F("stop"))
+    assert calls(response) == [("a", "g", {})]
+    assert response.tool_calls[0].status == "empty"
+
+
+@pytest.mark.parametrize("how", ["new", "merge", "replace"])
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        # A preview, which is not for the response.
+        [PartStart(0, 0, "tool_call", "a", "f", extra={"stream_only": True}), ToolArgumentsDelta(0, 0, '{"x":')],
+        # What was taken for a call and is none.
+        [PartStart(0, 0, "tool_call", "a", "f"), PartReplace(0, 0, ReasoningPart("hm", encrypted="e"))],
+        [PartStart(0, 0, "tool_call", "a", "f"), PartReplace(0, 0, ToolResult("a", "f", "done"))],
+    ],
+)
+def test_a_call_has_a_part_of_its_own_where_its_id_is_that_of_no_call(how, earlier):
+    response = fold(
+        Policy(duplicate_start=how), *earlier, PartStart(0, 1, "tool_call", "a", "g"), ToolArgumentsDelta(0, 1, '{"y":2}')
+    )
+    assert calls(response) == [("a", "g", {"y": 2})]
+
+
+@pytest.mark.parametrize(("orphans", "expected"), [("keep", {"x": 1}), ("wait", {"x": 1}), ("drop", "<truncated>")])
+def test_a_start_claims_orphans_also_by_their_id(orphans, expected):
+    response = fold(
+        Policy(duplicate_start="merge", orphans=orphans),
+        ToolArgumentsDelta(0, 5, '{"x"'),
+        PartUpdate(0, 5, id="a"),
+        PartStart(0, 0, "tool_call", "a", "f"),
+        ToolArgumentsDelta(0, 0, ":1}"),
+    )
+    assert calls(response) == [("a", "f", expected)]
 
 
 ORPHAN = ToolArgumentsDelta(0, 0, '{"x":1}')

@@ -144,7 +144,7 @@ def _part_start(builder: ResponseBuilder, event: PartStart) -> None:
 def _earlier(builder: ResponseBuilder, choice: ChoiceBuilder, event: PartStart) -> PartBuilder | None:
     """The call that a start with a known id goes on with, if the policy has it so."""
     part = choice.calls.get(event.id) if event.id is not None else None
-    if part is None or builder.policy.duplicate_start == "new":
+    if part is None or part.hidden or part.kind not in CALLS or builder.policy.duplicate_start == "new":
         return None
     choice.aliased = True
     choice.oldest = 0
