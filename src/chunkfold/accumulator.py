@@ -104,8 +104,8 @@ class StreamAccumulator:
         if self._response is None:
             builder = self._builder
             if builder.ended is None:
-                builder.end("eof")
-            self._response, self._objection = judged(builder, builder.ended or "eof")
+                builder.ended = "eof"
+            self._response, self._objection = judged(builder, builder.ended)
             for choice in builder.choices.values():
                 choice.shown.dirty.clear()  # a list of parts that hold it
         return self._response

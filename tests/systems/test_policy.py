@@ -352,7 +352,10 @@ def test_a_call_that_takes_the_place_of_another_has_nothing_of_it():
 )
 def test_a_call_has_a_part_of_its_own_where_its_id_is_that_of_no_call(how, earlier):
     response = fold(
-        Policy(duplicate_start=how), *earlier, PartStart(0, 1, "tool_call", "a", "g"), ToolArgumentsDelta(0, 1, '{"y":2}')
+        Policy(duplicate_start=how),
+        *earlier,
+        PartStart(0, 1, "tool_call", "a", "g"),
+        ToolArgumentsDelta(0, 1, '{"y":2}'),
     )
     assert calls(response) == [("a", "g", {"y": 2})]
 

@@ -445,14 +445,6 @@ class ResponseBuilder:
         part.open, part.delta = False, None
         part.touch()
 
-    def end(self, ended: Ended) -> None:
-        """Nothing more comes: calls are judged anew, now that it is known whether the stream was cut."""
-        self.ended = ended
-        for choice in self.choices.values():
-            for part in choice.all_parts():
-                if part.kind in CALLS:
-                    part.built = None
-
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """What was odd: of each kind the first ones, and how many more there were."""

@@ -271,7 +271,7 @@ def _nothing(builder: ResponseBuilder, event: Event) -> None:
 
 
 def _stop(builder: ResponseBuilder, event: MessageStop) -> None:
-    builder.end(event.ended)
+    builder.ended = event.ended
 
 
 _KIND_OF_EVENT: dict[type, Kind] = {

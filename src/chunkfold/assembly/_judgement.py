@@ -211,7 +211,7 @@ def chosen_finish(
 def merged_name(before: str | None, name: str, policy: Policy) -> str:
     """The name of a part when another came. A dialect tells the whole name, pieces joined."""
     how = policy.name_merge
-    if not before or how == "join":
+    if not isinstance(before, str) or not before or how == "join":  # under that name a part carries anything
         return name
     return before if how == "first" else name.removeprefix(before) or before
 

@@ -197,13 +197,13 @@ def _parts_of(builder: ResponseBuilder, choice: ChoiceBuilder, truncated: bool) 
     """The parts of a choice whose stream ended so, or would."""
     stands = chosen_finish(choice.finishes, builder.policy)
     cut = truncated or (stands is not None and stands[0] == "length") or builder.error is not None
-    depth, is_over = builder.depth, builder.ended is not None
+    depth = builder.depth
     out: list[_Made] = []
     for place, part in enumerate(choice.all_parts()):
         if part.hidden:
             continue
-        if part.kind in CALLS and not is_over:
-            # The stream goes on: nothing of this is kept.
+        if part.kind in CALLS:
+            # Nothing of this is kept: more may come, an error behind the end too.
             out.append((_call_of(part, depth, over=True, cut=cut), part, place))
         else:
             out.append((part.built or part_of(part, depth, over=True, cut=cut), part, place))
