@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
@@ -26,7 +27,7 @@ from chunkfold.events import (
 )
 from chunkfold.parts import ReasoningPart, ToolResult
 from chunkfold.response import StreamError, Usage
-from tests.systems.notation import A, F, K, S, T, U, calls, chat, events, fold, objection
+from tests.systems.notation import A, F, K, S, T, U, calls, chat, chunk, events, fold, fold_bytes, objection, sse
 
 BAD = (S(0, "a", "f"), A(0, '{"x":"he'), F("tool_calls"))
 
@@ -103,6 +104,42 @@ def test_repair_closes_what_is_no_object_where_such_arguments_are_accepted(text,
     policy = Policy(unusable_arguments="repair", non_object_arguments="accept")
     (call,) = fold(policy, S(0, "a", "f"), A(0, text), F("length")).tool_calls
     assert (call.arguments, call.extra["repaired"]) == (arguments, True)
+
+
+ACCEPTING = [
+    Policy(non_object_arguments="accept"),
+    Policy(non_object_arguments="accept", unusable_arguments="repair"),
+    presets.behest,
+    presets.open_agent,
+    presets.loopctl,
+]
+
+
+@pytest.mark.parametrize("policy", ACCEPTING)
+@pytest.mark.parametrize("end", [(), (F("length"),)])
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("12", "truncated"), ("-1.5", "truncated"), ("1e5", "truncated"), ("12 ", "complete"), ("[1]", "complete")],
+)
+def test_a_number_that_was_cut_is_not_accepted_as_it_is(policy, end, text, status):
+    response = fold(policy, S(0, "a", "f"), A(0, text), *end)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [(text, status)]
+
+
+@pytest.mark.parametrize("policy", ACCEPTING)
+@pytest.mark.parametrize("text", ["12", "{}", '{"a":1}', '["a', '"*** Begin'])
+def test_free_text_that_was_cut_is_no_json(policy, text):
+    call = {"index": 0, "id": "a", "type": "custom", "custom": {"name": "f", "input": text}}
+    response = fold_bytes(sse(chunk({"tool_calls": [call]}), done=False), policy)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [(text, "truncated")]
+
+
+@pytest.mark.parametrize("policy", [Policy(non_object_arguments="accept"), presets.behest, presets.open_agent])
+def test_an_object_that_the_server_has_closed_for_the_model_is_not_accepted(policy):
+    part = {"type": "tool-f", "toolCallId": "a", "state": "input-streaming", "input": {"path": "ha"}}
+    body = {"id": "m", "role": "assistant", "parts": [part]}
+    response = fold_bytes(json.dumps(body).encode(), policy)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [('{"path": "ha"}', "truncated")]
 
 
 def test_repair_and_null_are_never_the_default():
