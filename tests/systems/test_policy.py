@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 
@@ -241,6 +242,27 @@ def test_which_of_several_reasons_stands(how, words, expected):
 def test_a_plain_stop_with_calls(infer, expected):
     response = fold(Policy(infer_finish=infer), S(0, "a", "f"), F("stop"))
     assert (response.finish_reason, response.native_finish_reason) == (expected, "stop")
+
+
+def test_what_is_not_for_the_response_changes_no_reason():
+    preview = PartStart(0, 0, "tool_call", "a", "f", extra={"stream_only": True})
+    for policy, *script in ((None, preview), (Policy(orphans="drop"), ORPHAN)):
+        response = fold(policy, *script, F("stop"))
+        assert (response.finish_reason, response.tool_calls) == ("stop", ())
+
+
+@pytest.mark.parametrize(("index", "objects"), [(0, False), (1, True)])
+def test_a_missing_reason_is_one_of_the_choices_that_are_kept(index, objects):
+    body = sse(chunk({"content": "a"}), chunk({"content": "b"}, index=1), chunk({}, "stop", index=index))
+    folder = Folder(policy=Policy(missing_finish="raise", choices="first"))
+    folder.feed(body)
+    folder.finish()
+    with pytest.raises(PolicyError) if objects else contextlib.nullcontext():
+        folder.close()
+    every = Folder(policy=Policy(missing_finish="raise"))
+    every.feed(body)
+    with pytest.raises(PolicyError, match="never said why"):
+        every.close()
 
 
 @pytest.mark.parametrize(

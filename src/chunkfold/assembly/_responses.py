@@ -30,7 +30,7 @@ from chunkfold.parts import (
 from chunkfold.response import Choice, Response, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from chunkfold.assembly._builders import ChoiceBuilder, PartBuilder, ResponseBuilder
     from chunkfold.parts import Part, ToolCallStatus
@@ -113,13 +113,12 @@ def _response_of(
 
 def _is_truncated(builder: ResponseBuilder, ended: Ended) -> bool:
     """The server said that it was done by an end mark, by an error, or by a reason for each choice."""
-    return ended != "clean" and not builder.provider_error and _is_reason_missing(builder)
+    return ended != "clean" and not builder.provider_error and _is_reason_missing(builder.choices)
 
 
-def _is_reason_missing(builder: ResponseBuilder) -> bool:
-    """The server has not said for each choice why it stopped."""
-    choices = builder.choices.values()
-    return not choices or any(not choice.finishes for choice in choices)
+def _is_reason_missing(choices: Mapping[int, ChoiceBuilder]) -> bool:
+    """The server has not said for each of these choices why it stopped."""
+    return not choices or any(not choice.finishes for choice in choices.values())
 
 
 def _is_empty(builder: ResponseBuilder) -> bool:
@@ -134,12 +133,14 @@ def _objection_to(
     response: Response, builder: ResponseBuilder, unusable: list[ToolCall], empty: bool, ended: Ended
 ) -> PolicyError | None:
     """What the policy calls an error. A response that was cancelled is nobody's concern."""
-    policy = builder.policy
+    policy, choices = builder.policy, builder.choices
+    if policy.choices == "first":
+        choices = {index: choice for index, choice in choices.items() if index == 0}
     reasons = []
     if empty and policy.empty_stream != "none":
         if policy.empty_stream == "raise":
             reasons.append("nothing came")
-    elif policy.missing_finish == "raise" and not builder.provider_error and _is_reason_missing(builder):
+    elif policy.missing_finish == "raise" and not builder.provider_error and _is_reason_missing(choices):
         reasons.append("the server never said why it stopped")
     if unusable:
         reasons.append("unusable tool calls")
@@ -158,7 +159,7 @@ def reason_of(builder: ResponseBuilder, choice: ChoiceBuilder, ended: Ended | No
     policy = builder.policy
     reason = _said_reason(choice, policy, ended)
     if reason == "stop" and policy.infer_finish:
-        kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown"}
+        kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown" and not part.hidden}
         if "tool_call" in kinds:
             return "tool_calls"
         if "refusal" in kinds and not any(part.text() for part in choice.parts if part.kind == "text"):
