@@ -407,9 +407,9 @@ class ResponseBuilder:
         self._listed: list[Diagnostic] = []
         self._kinds: dict[str, int] = {}
         self.usage: Usage | None = None
-        # So many parts have ended; and what the last stop closed, if it closed one.
+        # So many parts have ended; and what the last stop closed, if it closed one, with its choice.
         self.closings = 0
-        self.stopped: PartBuilder | None = None
+        self.stopped: tuple[int, PartBuilder] | None = None
         self.shown = ShownResponse()
 
     @property

@@ -192,7 +192,7 @@ def _part_replace(builder: ResponseBuilder, event: PartReplace) -> None:
 def _part_stop(builder: ResponseBuilder, event: PartStop) -> None:
     choice, index = builder.choice(event.choice), event.index
     part = choice.oldest_open() if index is None else choice.at(index)
-    builder.stopped = part if part is not None and part.open else None
+    builder.stopped = (event.choice, part) if part is not None and part.open else None
     if part is None:
         builder.note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
     else:

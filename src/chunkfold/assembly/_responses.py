@@ -196,19 +196,25 @@ def _choice_of(
 
 def _parts_of(builder: ResponseBuilder, choice: ChoiceBuilder, truncated: bool) -> list[_Made]:
     """The parts of a choice whose stream ended so, or would."""
+    cut = truncated or _is_cut(builder, choice)
+    return [
+        (_part_at_end(part, builder.depth, cut), part, place)
+        for place, part in enumerate(choice.all_parts())
+        if not part.hidden
+    ]
+
+
+def _is_cut(builder: ResponseBuilder, choice: ChoiceBuilder) -> bool:
+    """True if the token limit or an error has cut the choice, as far as it was said."""
     stands = chosen_finish(choice.finishes, builder.policy)
-    cut = truncated or (stands is not None and stands[0] == "length") or builder.error is not None
-    depth = builder.depth
-    out: list[_Made] = []
-    for place, part in enumerate(choice.all_parts()):
-        if part.hidden:
-            continue
-        if part.kind in CALLS:
-            # Nothing of this is kept: more may come, an error behind the end too.
-            out.append((_call_of(part, depth, over=True, cut=cut), part, place))
-        else:
-            out.append((part.built or part_of(part, depth, over=True, cut=cut), part, place))
-    return out
+    return builder.error is not None or (stands is not None and stands[0] == "length")
+
+
+def _part_at_end(part: PartBuilder, depth: int | None, cut: bool) -> Part:
+    """The part, of which no more comes. Of a call nothing is kept: more may come, an error behind the end too."""
+    if part.kind in CALLS:
+        return _call_of(part, depth, over=True, cut=cut)
+    return part.built or part_of(part, depth, over=True, cut=cut)
 
 
 def _verdict(builder: ResponseBuilder, index: int, made: list[_Made]) -> Verdict:
@@ -232,23 +238,17 @@ def _candidate(part: Part, source: PartBuilder, place: int) -> Candidate:
 # Parts
 
 
-def judged_part(builder: ResponseBuilder, part: PartBuilder) -> Part | None:
-    """A part that has ended, as the policy has it; `None` if it is not handed out."""
-    if part.hidden:
+def judged_part(builder: ResponseBuilder, index: int, part: PartBuilder) -> Part | None:
+    """A part of the choice *index* that has ended, as the policy has it; `None` if it is not handed out."""
+    policy, choice = builder.policy, builder.choices[index]
+    if part.hidden or (index and policy.choices == "first"):
         return None
+    ended = builder.ended
+    cut = _is_cut(builder, choice) or (ended is not None and _is_truncated(builder, ended))
     # Where it stands goes into the id that may be made up for it.
-    choice, place = _place_of(builder, part) if builder.policy.missing_id == "make" else (0, 0)
-    parts = _verdict(builder, choice, [(part.built or part_of(part, builder.depth), part, place)]).parts
+    place = choice.all_parts().index(part) if policy.missing_id == "make" else 0
+    parts = _verdict(builder, index, [(_part_at_end(part, builder.depth, cut), part, place)]).parts
     return parts[0] if parts else None
-
-
-def _place_of(builder: ResponseBuilder, part: PartBuilder) -> tuple[int, int]:
-    """The choice of a part, and its place in it."""
-    for index, choice in builder.in_order():
-        parts = choice.all_parts()
-        if part in parts:
-            return index, parts.index(part)
-    return 0, 0
 
 
 def part_of(part: PartBuilder, depth: int | None, *, over: bool = False, cut: bool = False) -> Part:
