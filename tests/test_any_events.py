@@ -51,7 +51,7 @@ EVENTS = st.one_of(
     st.builds(PartStart, *AT, st.sampled_from(get_args(Kind)), id=NAMES, name=NAMES, extra=FIELDS),
     *(st.builds(delta, *AT, TEXTS) for delta in (TextDelta, ReasoningDelta, RefusalDelta, ToolArgumentsDelta)),
     st.builds(DataDelta, *AT, st.just(b"z")),
-    st.builds(PartUpdate, *AT, extra=FIELDS),
+    st.builds(PartUpdate, *AT, id=NAMES, name=NAMES, extra=FIELDS),
     st.builds(PartReplace, *AT, PARTS),
     st.builds(PartStop, CHOICES, st.none() | PLACES),
     st.builds(Annotations, CHOICES, st.none() | PLACES, st.just(({"a": 1},))),
@@ -63,12 +63,19 @@ EVENTS = st.one_of(
     st.just(ErrorEvent(StreamError("t", "m"))),
 )
 JOURNALS = st.builds(
-    lambda events, stop: [*events, *stop],
+    lambda events, stop, behind: [*events, *stop, *behind],
     st.lists(EVENTS, min_size=1, max_size=14),
     st.sampled_from([[], [MessageStop("clean")], [MessageStop("error")]]),
+    st.just([]) | st.lists(EVENTS, max_size=3),
 )
 POLICIES = st.sampled_from(
-    [None, Policy(orphans="drop"), Policy(duplicate_start="merge"), Policy(order="closed", late_deltas="drop")]
+    [
+        None,
+        Policy(orphans="drop"),
+        Policy(duplicate_start="merge", name_merge="last"),
+        Policy(duplicate_start="replace", orphans="wait"),
+        Policy(order="closed", late_deltas="drop"),
+    ]
 )
 
 

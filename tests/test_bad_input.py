@@ -103,6 +103,13 @@ def test_a_text_that_begins_as_packed_files_do_is_none():
     assert chunkfold.fold(b"BZh is how such files begin\n").diagnostics == ()
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("blanks", [1, 2, 3, 4])
+def test_noise_is_kept_to_the_byte_also_where_much_of_it_comes_at_once(end, blanks):
+    body = end.join([b"a line of it"] * 400) + end * blanks + b"the end"
+    assert chunkfold.fold(body).parts == (chunkfold.UnknownPart("unrecognised", body.decode()),)
+
+
 def test_of_noise_the_message_has_200_characters_and_the_part_64_kib():
     body = "Überall Lärm. ".encode() * 20_000
     response = assert_laws(body, [body[at : at + 1000] for at in range(0, len(body), 1000)])

@@ -215,6 +215,21 @@ def test_a_call_that_is_cut_is_told_with_its_status():
     assert [(one.raw_arguments, one.status) for one in heard] == [('{"x":', "truncated")]
 
 
+@pytest.mark.parametrize(
+    "function", [{"name": "f", "arguments": "12"}, {"name": "f", "arguments": '"x'}, {"name": "f", "arguments": "[1]"}]
+)
+@pytest.mark.parametrize("reason", [None, "length", "stop"])
+def test_a_call_without_an_object_is_told_as_the_response_has_it(function, reason):
+    heard = []
+    pieces = [chunk(call(id="a", **function)), *([chunk({}, reason)] if reason else [])]
+    events = chunkfold.stream(pieces, policy=Policy(non_object_arguments="accept"), on_tool_call=heard.append)
+    list(events)
+    assert tuple(heard) == events.response().tool_calls
+    assert heard[0].is_usable == (
+        function["arguments"] != '"x' and (reason == "stop" or function["arguments"] == "[1]")
+    )
+
+
 POLICIES = {
     "reasoning dropped": Policy(reasoning="drop"),
     "sorted by index": Policy(order="index"),

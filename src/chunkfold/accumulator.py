@@ -104,8 +104,8 @@ class StreamAccumulator:
         if self._response is None:
             builder = self._builder
             if builder.ended is None:
-                builder.end("eof")
-            self._response, self._objection = judged(builder, builder.ended or "eof")
+                builder.ended = "eof"
+            self._response, self._objection = judged(builder, builder.ended)
             for choice in builder.choices.values():
                 choice.shown.dirty.clear()  # a list of parts that hold it
         return self._response
@@ -135,7 +135,7 @@ class Gatherer(StreamAccumulator):
     def stopped_part(self) -> Part | None:
         """The part that the last `PartStop` closed, as the policy has it; `None` if none that is handed out."""
         stopped = self._builder.stopped
-        return judged_part(self._builder, stopped) if stopped is not None else None
+        return judged_part(self._builder, *stopped) if stopped is not None else None
 
     def oldest_open(self) -> int | None:
         """The index of the part of choice 0 that a `PartStop` without an index would close; `None` if none is open."""
@@ -165,7 +165,7 @@ class Gatherer(StreamAccumulator):
         """
         builder = self._builder
         part = builder.choices[choice].at(index) if choice in builder.choices else None
-        return judged_part(builder, part) if part is not None and not part.open else None
+        return judged_part(builder, choice, part) if part is not None and not part.open else None
 
     def sink(self, choice: int, index: int, delta: type | None = None) -> PartBuilder:
         """

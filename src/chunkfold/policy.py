@@ -41,7 +41,8 @@ class Policy(Value, frozen=True):
     non_object_arguments: Literal["tag", "accept"] = "tag"
     """
     Arguments that are JSON but no object (`[1]`, `"x"`, `null`): `tag` makes them `invalid`, `accept` takes them, and
-    a tool that expects names gets none.
+    a tool that expects names gets none. What may have been cut, as a number at the end of a cut stream, stays
+    `truncated`.
     """
 
     empty_arguments: Literal["object", "null"] = "object"

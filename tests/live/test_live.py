@@ -311,6 +311,18 @@ def test_arguments_that_come_after_their_end_are_read_on(late_deltas, told):
     assert [(event.path[0], event.value) for event in done] == told
 
 
+@pytest.mark.parametrize(
+    ("how", "values"),
+    [("merge", [(1, ("x",), 1), (1, (), {"x": 1})]), ("new", []), ("replace", [])],
+)
+def test_a_call_that_goes_on_with_an_earlier_one_is_read_on(how, values):
+    pieces = [call('{"x"', id="a"), call(":", index=1, id="a"), call("1}", index=1)]
+    events, response = told(pieces, live_arguments=True, policy=Policy(duplicate_start=how))
+    done = [event for event in events if isinstance(event, ArgumentsFieldDone)]
+    assert [(event.index, event.path, event.value) for event in done] == values
+    assert (response.tool_calls[0].status == "complete") == (how == "merge")
+
+
 @pytest.mark.parametrize(("late_deltas", "value"), [("keep", {"a": "xy"}), ("drop", {"a": "x"})])
 def test_text_that_comes_after_its_end_is_read_unless_it_is_dropped(late_deltas, value):
     def block(kind, **more):

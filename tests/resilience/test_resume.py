@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 
 import pytest
 
@@ -189,10 +191,11 @@ def test_a_stream_without_numbers_passes_as_it_is():
     assert (stream.response().text, raised, points) == ("Hi", None, [])
 
 
+@pytest.mark.parametrize("ends", [b"\n", b"\r", b"\r\n"])
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
-def test_the_watch_lets_whole_frames_through_however_they_are_cut(size):
+def test_the_watch_lets_whole_frames_through_however_they_are_cut(size, ends):
     watch = SequenceWatch()
-    body = b": ping\n\n" + b"".join(FRAMES).replace(b"\n", b"\r\n")
+    body = b": ping\n\n" + b"".join(FRAMES).replace(b"\n", ends)
     passed = [block for at in range(0, len(body), size) for block in watch.passing(body[at : at + size])]
     assert b"".join(passed) == body
     assert (watch.point, watch.gaps, watch.rest()) == (ResumePoint("resp_1", 7), [], b"")
@@ -206,8 +209,9 @@ def test_the_watch_reads_payloads_and_objects_too():
     watch = SequenceWatch()
     first = Thing(type="response.created", sequence_number=0, response=Thing(id="resp_2"))
     assert list(watch.passing(first)) == [first]
-    assert list(watch.passing({"sequence_number": 0})) == []
     assert list(watch.passing({"sequence_number": 1})) == [{"sequence_number": 1}]
+    watch.reconnected()
+    assert list(watch.passing({"sequence_number": 0})) == []
     with pytest.raises(SequenceGap, match="2 to 4"):
         list(watch.passing({"sequence_number": 5}))
     assert watch.point == ResumePoint("resp_2", 1)
@@ -218,3 +222,56 @@ def test_what_stands_inside_a_text_is_no_number():
     list(watch.passing(delta(3, '"sequence_number": 99')))
     list(watch.passing(b"data: {nonsense\n\n"))
     assert watch.last == 3
+
+
+def test_line_ends_that_are_mixed_part_frames_too():
+    watch = SequenceWatch()
+    mixed = b"".join(FRAMES).replace(b"\n\n", b"\n\r\n")
+    assert len([watch.last for block in watch.passing(mixed)]) == len(FRAMES)
+    assert watch.point == ResumePoint("resp_1", 7)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_numbers_that_do_not_rise_cost_no_text(number):
+    clock = FakeClock()
+    numbered = [re.sub(rb'"sequence_number": [0-9]+', b'"sequence_number": %d' % number, frame) for frame in FRAMES]
+    _, stream, raised, points, _ = run(clock, [b"".join(numbered)])
+    assert (raised, points, stream.response().text) == (None, [], "The tide turns at six")
+    _, stream, raised, points, _ = run(clock, [*numbered[:4], OSError("reset")], numbered)
+    assert (str(raised), points, stream.response().text) == ("reset", [], "The tide")
+
+
+@pytest.mark.parametrize("kind", ["error", "ping"])
+def test_errors_and_signs_of_life_are_not_left_out_for_their_number(kind):
+    told = {"type": kind, "sequence_number": 0, "code": "invalid_prompt", "message": "No"}
+    frame = b"data: %s\n\n" % json.dumps(told).encode()
+    watch = SequenceWatch()
+    assert list(watch.passing(b"".join([*FRAMES[:4], frame]))) == [*FRAMES[:4], frame]
+    watch.reconnected()
+    assert [*watch.passing(told), *watch.passing(frame)] == [told, frame]
+    assert watch.point == ResumePoint("resp_1", 3)
+
+
+def test_an_error_behind_the_place_where_it_went_on_ends_it():
+    clock = FakeClock()
+    frame = b'data: {"type":"error","sequence_number":0,"code":"invalid_prompt","message":"No"}\n\n'
+    _, stream, raised, points, _ = run(clock, [*FRAMES[:4], OSError("reset")], [FRAMES[4], frame])
+    assert (raised, len(points)) == (None, 1)
+    assert (stream.response().text, stream.response().error.message) == ("The tide turns", "No")
+
+
+def seconds_of(pieces):
+    watch = SequenceWatch()
+    begun = time.process_time()
+    for piece in pieces:
+        for _ in watch.passing(piece):
+            pass
+    return time.process_time() - begun
+
+
+def test_the_watch_costs_no_more_for_a_frame_where_it_is_longer_or_more_come_at_once():
+    frames = [delta(number, "x" * 40) for number in range(4_000)]
+    long = delta(0, "x" * 1_000_000)
+    floor = seconds_of(frames)
+    assert seconds_of([b"".join(frames)]) < 4 * floor
+    assert seconds_of(long[at : at + 1024] for at in range(0, len(long), 1024)) < 10 * floor

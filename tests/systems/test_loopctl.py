@@ -533,3 +533,15 @@ def test_the_preset_drops_what_never_closed_and_keeps_the_order_of_closing():
         close=False,
     )  # fmt: skip
     assert response.parts == (ToolCall("a", "f", "", "empty"),)
+
+
+def test_c15_what_closes_in_another_choice_than_the_first_is_neither_handed_out_nor_an_error():
+    accumulator = LoopctlAccumulator()
+    for event in (
+        PartStart(1, 0, "tool_call", "a", "f"), ToolArgumentsDelta(1, 0, "{bad"), PartStop(1, 0),
+        PartStart(1, 1, "text"), TextDelta(1, 1, "other"), PartStop(1, 1),
+        PartStart(0, 0, "text"), TextDelta(0, 0, "first"),
+    ):  # fmt: skip
+        assert accumulator.process(event) is None
+    assert accumulator.process(PartStop(0, 0)) == TextPart("first")
+    assert accumulator.build().parts == (TextPart("first"),)

@@ -14,6 +14,7 @@ from chunkfold.events import (
     PartStop,
     ReasoningDelta,
     TextDelta,
+    ToolArgumentsDelta,
 )
 from chunkfold.response import StreamError
 from chunkfold.views.open_agent import Failure, Finish, OpenAgentStream, Reasoning, coalesce_text_blocks
@@ -208,6 +209,18 @@ def test_o24_a_reason_on_every_chunk_cuts_no_call():
     )
     assert calls(fold_bytes(body)) == [("a", "f", {"x": 1})]
     assert run(events_of(body)) == ([("a", "f", {"x": 1})], [Finish("stop")])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "arguments"),
+    [(("*** Begin", " patch"), "*** Begin patch"), (("", "patch"), "patch"), (("1", "2"), 12)],
+)
+def test_o24_nor_one_whose_arguments_are_no_object(pieces, arguments):
+    kind = "function" if arguments == 12 else "custom"
+    start = PartStart(0, 0, "tool_call", "a", "f", kind)
+    script = [each for piece in pieces for each in (ToolArgumentsDelta(0, 0, piece), F("stop"))]
+    first, last = run(events(start, *script))
+    assert (first, last) == ([], [("a", "f", arguments), Finish("stop")])
 
 
 def test_o25_an_empty_reason_is_none():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 
 import msgspec
@@ -15,6 +17,7 @@ from chunkfold.events import (
     MessageReset,
     MessageStart,
     MessageStop,
+    PartReplace,
     PartStart,
     PartStop,
     PartUpdate,
@@ -23,8 +26,9 @@ from chunkfold.events import (
     ToolArgumentsDelta,
     UsageUpdate,
 )
+from chunkfold.parts import ReasoningPart, ToolResult
 from chunkfold.response import StreamError, Usage
-from tests.systems.notation import A, F, K, S, T, U, calls, chat, events, fold, objection
+from tests.systems.notation import A, F, K, S, T, U, calls, chat, chunk, events, fold, fold_bytes, objection, sse
 
 BAD = (S(0, "a", "f"), A(0, '{"x":"he'), F("tool_calls"))
 
@@ -101,6 +105,42 @@ def test_repair_closes_what_is_no_object_where_such_arguments_are_accepted(text,
     policy = Policy(unusable_arguments="repair", non_object_arguments="accept")
     (call,) = fold(policy, S(0, "a", "f"), A(0, text), F("length")).tool_calls
     assert (call.arguments, call.extra["repaired"]) == (arguments, True)
+
+
+ACCEPTING = [
+    Policy(non_object_arguments="accept"),
+    Policy(non_object_arguments="accept", unusable_arguments="repair"),
+    presets.behest,
+    presets.open_agent,
+    presets.loopctl,
+]
+
+
+@pytest.mark.parametrize("policy", ACCEPTING)
+@pytest.mark.parametrize("end", [(), (F("length"),)])
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("12", "truncated"), ("-1.5", "truncated"), ("1e5", "truncated"), ("12 ", "complete"), ("[1]", "complete")],
+)
+def test_a_number_that_was_cut_is_not_accepted_as_it_is(policy, end, text, status):
+    response = fold(policy, S(0, "a", "f"), A(0, text), *end)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [(text, status)]
+
+
+@pytest.mark.parametrize("policy", ACCEPTING)
+@pytest.mark.parametrize("text", ["12", "{}", '{"a":1}', '["a', '"*** Begin'])
+def test_free_text_that_was_cut_is_no_json(policy, text):
+    call = {"index": 0, "id": "a", "type": "custom", "custom": {"name": "f", "input": text}}
+    response = fold_bytes(sse(chunk({"tool_calls": [call]}), done=False), policy)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [(text, "truncated")]
+
+
+@pytest.mark.parametrize("policy", [Policy(non_object_arguments="accept"), presets.behest, presets.open_agent])
+def test_an_object_that_the_server_has_closed_for_the_model_is_not_accepted(policy):
+    part = {"type": "tool-f", "toolCallId": "a", "state": "input-streaming", "input": {"path": "ha"}}
+    body = {"id": "m", "role": "assistant", "parts": [part]}
+    response = fold_bytes(json.dumps(body).encode(), policy)
+    assert [(call.raw_arguments, call.status) for call in response.tool_calls] == [('{"path": "ha"}', "truncated")]
 
 
 def test_repair_and_null_are_never_the_default():
@@ -202,6 +242,27 @@ def test_which_of_several_reasons_stands(how, words, expected):
 def test_a_plain_stop_with_calls(infer, expected):
     response = fold(Policy(infer_finish=infer), S(0, "a", "f"), F("stop"))
     assert (response.finish_reason, response.native_finish_reason) == (expected, "stop")
+
+
+def test_what_is_not_for_the_response_changes_no_reason():
+    preview = PartStart(0, 0, "tool_call", "a", "f", extra={"stream_only": True})
+    for policy, *script in ((None, preview), (Policy(orphans="drop"), ORPHAN)):
+        response = fold(policy, *script, F("stop"))
+        assert (response.finish_reason, response.tool_calls) == ("stop", ())
+
+
+@pytest.mark.parametrize(("index", "objects"), [(0, False), (1, True)])
+def test_a_missing_reason_is_one_of_the_choices_that_are_kept(index, objects):
+    body = sse(chunk({"content": "a"}), chunk({"content": "b"}, index=1), chunk({}, "stop", index=index))
+    folder = Folder(policy=Policy(missing_finish="raise", choices="first"))
+    folder.feed(body)
+    folder.finish()
+    with pytest.raises(PolicyError) if objects else contextlib.nullcontext():
+        folder.close()
+    every = Folder(policy=Policy(missing_finish="raise"))
+    every.feed(body)
+    with pytest.raises(PolicyError, match="never said why"):
+        every.close()
 
 
 @pytest.mark.parametrize(
@@ -328,6 +389,46 @@ def test_merge_goes_on_with_the_arguments():
         Policy(duplicate_start="merge"), S(0, "a", "f"), A(0, '{"x"'), S(1, "a", "f"), A(1, ":1}"), F("tool_calls")
     )
     assert calls(response) == [("a", "f", {"x": 1})]
+
+
+def test_a_call_that_takes_the_place_of_another_has_nothing_of_it():
+    first = S(0, "a", "f", {"start_arguments": {"x": 1}, "expects_arguments": True})
+    response = fold(Policy(duplicate_start="replace", unusable_arguments="start"), first, S(1, "a", "g"), F("stop"))
+    assert calls(response) == [("a", "g", {})]
+    assert response.tool_calls[0].status == "empty"
+
+
+@pytest.mark.parametrize("how", ["new", "merge", "replace"])
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        # A preview, which is not for the response.
+        [PartStart(0, 0, "tool_call", "a", "f", extra={"stream_only": True}), ToolArgumentsDelta(0, 0, '{"x":')],
+        # What was taken for a call and is none.
+        [PartStart(0, 0, "tool_call", "a", "f"), PartReplace(0, 0, ReasoningPart("hm", encrypted="e"))],
+        [PartStart(0, 0, "tool_call", "a", "f"), PartReplace(0, 0, ToolResult("a", "f", "done"))],
+    ],
+)
+def test_a_call_has_a_part_of_its_own_where_its_id_is_that_of_no_call(how, earlier):
+    response = fold(
+        Policy(duplicate_start=how),
+        *earlier,
+        PartStart(0, 1, "tool_call", "a", "g"),
+        ToolArgumentsDelta(0, 1, '{"y":2}'),
+    )
+    assert calls(response) == [("a", "g", {"y": 2})]
+
+
+@pytest.mark.parametrize(("orphans", "expected"), [("keep", {"x": 1}), ("wait", {"x": 1}), ("drop", "<truncated>")])
+def test_a_start_claims_orphans_also_by_their_id(orphans, expected):
+    response = fold(
+        Policy(duplicate_start="merge", orphans=orphans),
+        ToolArgumentsDelta(0, 5, '{"x"'),
+        PartUpdate(0, 5, id="a"),
+        PartStart(0, 0, "tool_call", "a", "f"),
+        ToolArgumentsDelta(0, 0, ":1}"),
+    )
+    assert calls(response) == [("a", "f", expected)]
 
 
 ORPHAN = ToolArgumentsDelta(0, 0, '{"x":1}')

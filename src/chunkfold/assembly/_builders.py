@@ -111,8 +111,6 @@ class PartBuilder:
         self.reader: PartialJSON[Any] | None = None
         # Not for the response: a preview, or what the policy drops.
         self.hidden = False
-        self.noted = False
-        self.control: dict[str, Any] = {}
         self.begin(kind)
 
     def begin(self, kind: Kind) -> None:
@@ -129,8 +127,11 @@ class PartBuilder:
         # Fields of the part but text and extra.
         self.fields: dict[str, Any] = {}
         self.extra: dict[str, Any] = {}
+        self.control: dict[str, Any] = {}
         self.annotations: list[dict[str, Any]] = []
         self.seen: set[str] = set()
+        # True if it was told that something came behind its end.
+        self.noted = False
         # The judgement of the argument text, and how long the text was then.
         self.sealed: tuple[ToolCallStatus, int] | None = None
         # The part as last handed out; `None` when something has come since: `touch` sees to it.
@@ -173,8 +174,8 @@ class PartBuilder:
                 self.extra[name] = self.fields.pop(name)
 
     def go_on(self) -> None:
-        """Take deltas again, after the end maybe."""
-        self.open, self.delta, self.sealed = True, DELTA_OF.get(self.kind), None
+        """Be started again, after the end maybe."""
+        self.started, self.open, self.delta, self.sealed = True, True, DELTA_OF.get(self.kind), None
 
     def replace(self, new: Part) -> None:
         """Take a part that is stated whole: it replaces text and what it says; what it leaves unsaid stays."""
@@ -375,11 +376,9 @@ class ChoiceBuilder:
     def all_parts(self) -> list[PartBuilder]:
         """Every part once, those that were put aside last."""
         parts = self.parts
-        if self.aliased:
-            parts = list(dict.fromkeys(parts))
         if self.aside:
             parts = parts + [part for _, part in sorted(self.aside, key=lambda entry: entry[0])]
-        return parts
+        return list(dict.fromkeys(parts)) if self.aliased else parts
 
 
 class ResponseBuilder:
@@ -408,9 +407,9 @@ class ResponseBuilder:
         self._listed: list[Diagnostic] = []
         self._kinds: dict[str, int] = {}
         self.usage: Usage | None = None
-        # So many parts have ended; and what the last stop closed, if it closed one.
+        # So many parts have ended; and what the last stop closed, if it closed one, with its choice.
         self.closings = 0
-        self.stopped: PartBuilder | None = None
+        self.stopped: tuple[int, PartBuilder] | None = None
         self.shown = ShownResponse()
 
     @property
@@ -445,14 +444,6 @@ class ResponseBuilder:
             part.closed = self.closings
         part.open, part.delta = False, None
         part.touch()
-
-    def end(self, ended: Ended) -> None:
-        """Nothing more comes: calls are judged anew, now that it is known whether the stream was cut."""
-        self.ended = ended
-        for choice in self.choices.values():
-            for part in choice.all_parts():
-                if part.kind in CALLS:
-                    part.built = None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

@@ -144,7 +144,7 @@ def _part_start(builder: ResponseBuilder, event: PartStart) -> None:
 def _earlier(builder: ResponseBuilder, choice: ChoiceBuilder, event: PartStart) -> PartBuilder | None:
     """The call that a start with a known id goes on with, if the policy has it so."""
     part = choice.calls.get(event.id) if event.id is not None else None
-    if part is None or builder.policy.duplicate_start == "new":
+    if part is None or part.hidden or part.kind not in CALLS or builder.policy.duplicate_start == "new":
         return None
     choice.aliased = True
     choice.oldest = 0
@@ -192,7 +192,7 @@ def _part_replace(builder: ResponseBuilder, event: PartReplace) -> None:
 def _part_stop(builder: ResponseBuilder, event: PartStop) -> None:
     choice, index = builder.choice(event.choice), event.index
     part = choice.oldest_open() if index is None else choice.at(index)
-    builder.stopped = part if part is not None and part.open else None
+    builder.stopped = (event.choice, part) if part is not None and part.open else None
     if part is None:
         builder.note("orphan_stop", f"stop of part {index}, which is not open", event.choice)
     else:
@@ -271,7 +271,7 @@ def _nothing(builder: ResponseBuilder, event: Event) -> None:
 
 
 def _stop(builder: ResponseBuilder, event: MessageStop) -> None:
-    builder.end(event.ended)
+    builder.ended = event.ended
 
 
 _KIND_OF_EVENT: dict[type, Kind] = {

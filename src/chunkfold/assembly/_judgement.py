@@ -118,7 +118,7 @@ def _judged_call(
     lost = policy.unusable_arguments == "start" and candidate.expects_arguments and not candidate.seen
     if call.is_usable and not lost:
         return _with_null(call) if call.status == "empty" and policy.empty_arguments == "null" else call
-    if policy.non_object_arguments == "accept" and not call.is_usable and _is_json(call.raw_arguments, depth):
+    if policy.non_object_arguments == "accept" and not call.is_usable and _is_whole_json(call, depth):
         return msgspec.structs.replace(call, status="complete")
     size = 0 if lost else len(call.raw_arguments.encode("utf-8", "surrogatepass"))
     why = "none came" if lost else call.status
@@ -137,7 +137,7 @@ def _judged_call(
         reason = "missing_fragments" if lost else "json_decode_error"
         lost_arguments = {"reason": reason, "bytes": size}
         return _with_arguments(call, _arguments_of_start(candidate, policy, depth), arguments_lost=lost_arguments)
-    if policy.unusable_arguments == "repair":
+    if policy.unusable_arguments == "repair" and call.type != "custom":
         return _repaired(call, dict if policy.non_object_arguments == "tag" else (dict, list, str))
     return call
 
@@ -169,6 +169,13 @@ def _repaired(call: ToolCall, kinds: type | tuple[type, ...]) -> ToolCall:
     if reader.error is not None or not isinstance(reader.value, kinds):
         return call
     return _with_arguments(call, closed(call.raw_arguments), repaired=True)
+
+
+def _is_whole_json(call: ToolCall, depth: int | None) -> bool:
+    """True if the text is one JSON value of which nothing can be missing: a number that was cut is a number."""
+    if call.type == "custom" or "$cut" in call.extra or not _is_json(call.raw_arguments, depth):
+        return False
+    return call.status != "truncated" or not call.raw_arguments[-1].isdigit()
 
 
 def _is_json(text: str, depth: int | None) -> bool:
@@ -211,7 +218,7 @@ def chosen_finish(
 def merged_name(before: str | None, name: str, policy: Policy) -> str:
     """The name of a part when another came. A dialect tells the whole name, pieces joined."""
     how = policy.name_merge
-    if not before or how == "join":
+    if not isinstance(before, str) or not before or how == "join":  # under that name a part carries anything
         return name
     return before if how == "first" else name.removeprefix(before) or before
 

@@ -210,7 +210,10 @@ class Live:
     def _start(self, event: PartStart, accumulator: Gatherer, out: list[Event]) -> None:
         accumulator.observe(event)
         out.append(event)
-        self._open(event.choice, event.index, event.kind, event.tool_type, accumulator)
+        reader = self._open(event.choice, event.index, event.kind, event.tool_type, accumulator)
+        if reader is not None and event.kind in CALLS:
+            # It may go on with an earlier call, of which all was told.
+            reader.feed(accumulator.sink(event.choice, event.index).text())
 
     def _open(
         self, choice: int, index: int, kind: str, tool_type: str | None, accumulator: Gatherer

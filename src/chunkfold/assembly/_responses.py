@@ -30,7 +30,7 @@ from chunkfold.parts import (
 from chunkfold.response import Choice, Response, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from chunkfold.assembly._builders import ChoiceBuilder, PartBuilder, ResponseBuilder
     from chunkfold.parts import Part, ToolCallStatus
@@ -113,13 +113,12 @@ def _response_of(
 
 def _is_truncated(builder: ResponseBuilder, ended: Ended) -> bool:
     """The server said that it was done by an end mark, by an error, or by a reason for each choice."""
-    return ended != "clean" and not builder.provider_error and _is_reason_missing(builder)
+    return ended != "clean" and not builder.provider_error and _is_reason_missing(builder.choices)
 
 
-def _is_reason_missing(builder: ResponseBuilder) -> bool:
-    """The server has not said for each choice why it stopped."""
-    choices = builder.choices.values()
-    return not choices or any(not choice.finishes for choice in choices)
+def _is_reason_missing(choices: Mapping[int, ChoiceBuilder]) -> bool:
+    """The server has not said for each of these choices why it stopped."""
+    return not choices or any(not choice.finishes for choice in choices.values())
 
 
 def _is_empty(builder: ResponseBuilder) -> bool:
@@ -134,12 +133,14 @@ def _objection_to(
     response: Response, builder: ResponseBuilder, unusable: list[ToolCall], empty: bool, ended: Ended
 ) -> PolicyError | None:
     """What the policy calls an error. A response that was cancelled is nobody's concern."""
-    policy = builder.policy
+    policy, choices = builder.policy, builder.choices
+    if policy.choices == "first":
+        choices = {index: choice for index, choice in choices.items() if index == 0}
     reasons = []
     if empty and policy.empty_stream != "none":
         if policy.empty_stream == "raise":
             reasons.append("nothing came")
-    elif policy.missing_finish == "raise" and not builder.provider_error and _is_reason_missing(builder):
+    elif policy.missing_finish == "raise" and not builder.provider_error and _is_reason_missing(choices):
         reasons.append("the server never said why it stopped")
     if unusable:
         reasons.append("unusable tool calls")
@@ -158,7 +159,7 @@ def reason_of(builder: ResponseBuilder, choice: ChoiceBuilder, ended: Ended | No
     policy = builder.policy
     reason = _said_reason(choice, policy, ended)
     if reason == "stop" and policy.infer_finish:
-        kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown"}
+        kinds = {part.kind for part in choice.all_parts() if part.kind != "unknown" and not part.hidden}
         if "tool_call" in kinds:
             return "tool_calls"
         if "refusal" in kinds and not any(part.text() for part in choice.parts if part.kind == "text"):
@@ -195,19 +196,25 @@ def _choice_of(
 
 def _parts_of(builder: ResponseBuilder, choice: ChoiceBuilder, truncated: bool) -> list[_Made]:
     """The parts of a choice whose stream ended so, or would."""
+    cut = truncated or _is_cut(builder, choice)
+    return [
+        (_part_at_end(part, builder.depth, cut), part, place)
+        for place, part in enumerate(choice.all_parts())
+        if not part.hidden
+    ]
+
+
+def _is_cut(builder: ResponseBuilder, choice: ChoiceBuilder) -> bool:
+    """True if the token limit or an error has cut the choice, as far as it was said."""
     stands = chosen_finish(choice.finishes, builder.policy)
-    cut = truncated or (stands is not None and stands[0] == "length") or builder.error is not None
-    depth, is_over = builder.depth, builder.ended is not None
-    out: list[_Made] = []
-    for place, part in enumerate(choice.all_parts()):
-        if part.hidden:
-            continue
-        if part.kind in CALLS and not is_over:
-            # The stream goes on: nothing of this is kept.
-            out.append((_call_of(part, depth, over=True, cut=cut), part, place))
-        else:
-            out.append((part.built or part_of(part, depth, over=True, cut=cut), part, place))
-    return out
+    return builder.error is not None or (stands is not None and stands[0] == "length")
+
+
+def _part_at_end(part: PartBuilder, depth: int | None, cut: bool) -> Part:
+    """The part, of which no more comes. Of a call nothing is kept: more may come, an error behind the end too."""
+    if part.kind in CALLS:
+        return _call_of(part, depth, over=True, cut=cut)
+    return part.built or part_of(part, depth, over=True, cut=cut)
 
 
 def _verdict(builder: ResponseBuilder, index: int, made: list[_Made]) -> Verdict:
@@ -231,23 +238,17 @@ def _candidate(part: Part, source: PartBuilder, place: int) -> Candidate:
 # Parts
 
 
-def judged_part(builder: ResponseBuilder, part: PartBuilder) -> Part | None:
-    """A part that has ended, as the policy has it; `None` if it is not handed out."""
-    if part.hidden:
+def judged_part(builder: ResponseBuilder, index: int, part: PartBuilder) -> Part | None:
+    """A part of the choice *index* that has ended, as the policy has it; `None` if it is not handed out."""
+    policy, choice = builder.policy, builder.choices[index]
+    if part.hidden or (index and policy.choices == "first"):
         return None
+    ended = builder.ended
+    cut = _is_cut(builder, choice) or (ended is not None and _is_truncated(builder, ended))
     # Where it stands goes into the id that may be made up for it.
-    choice, place = _place_of(builder, part) if builder.policy.missing_id == "make" else (0, 0)
-    parts = _verdict(builder, choice, [(part.built or part_of(part, builder.depth), part, place)]).parts
+    place = choice.all_parts().index(part) if policy.missing_id == "make" else 0
+    parts = _verdict(builder, index, [(_part_at_end(part, builder.depth, cut), part, place)]).parts
     return parts[0] if parts else None
-
-
-def _place_of(builder: ResponseBuilder, part: PartBuilder) -> tuple[int, int]:
-    """The choice of a part, and its place in it."""
-    for index, choice in builder.in_order():
-        parts = choice.all_parts()
-        if part in parts:
-            return index, parts.index(part)
-    return 0, 0
 
 
 def part_of(part: PartBuilder, depth: int | None, *, over: bool = False, cut: bool = False) -> Part:

@@ -8,8 +8,8 @@ from chunkfold.basis import _json
 from chunkfold.dialects._words import is_blank
 
 __all__ = [
-    "AUDIO", "BESIDE", "INPUTS", "OF_INPUT", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "is_aside",
-    "renewed", "response_in", "text_in", "told_beside",
+    "AUDIO", "BESIDE", "INPUTS", "OF_INPUT", "OLDER", "PART_EVENTS", "PINGS", "PROGRESS", "TEXTS", "UNNUMBERED",
+    "is_aside", "renewed", "response_in", "text_in", "told_beside",
 ]  # fmt: skip
 
 # Fields of the response that some servers put beside it, or in its place.
@@ -47,6 +47,8 @@ PINGS = (
     "response.compaction.compacting", "response.rate_limits.updated", "keepalive", "ping", "response.keepalive",
     "response.ping", "response.heartbeat",
 )  # fmt: skip
+# Keep-alives may all have the number 0, and no error is left out for its number.
+UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 # What became of input that the client sent to a response amid it.
 OF_INPUT = (
     "response.steer.accepted", "response.steer.pending", "response.steer.failed", "response.inject.created",

@@ -30,6 +30,7 @@ from chunkfold.dialects._responses_events import (
     PINGS,
     PROGRESS,
     TEXTS,
+    UNNUMBERED,
     is_aside,
     renewed,
     response_in,
@@ -120,7 +121,7 @@ class OpenAIResponses(Dialect):
         if handler is None:
             self._other(payload, frame)
             return
-        if "sequence_number" not in payload or kind in _UNNUMBERED or not self._is_repeat(kind, payload):
+        if "sequence_number" not in payload or kind in UNNUMBERED or not self._is_repeat(kind, payload):
             handler(self, payload, frame)
             self.w.extras(payload, _READ.get(handler, EVENT_FIELDS))
         # What has failed by an event of its own is a tool of the server.
@@ -590,8 +591,6 @@ _READ: dict[Callable[[OpenAIResponses, dict[str, Any], Frame], None], frozenset[
 
 # Events that a repeat would double, or that would void what came.
 _REPEATABLE = frozenset({"response.created", *(name for name in HANDLERS if name.endswith((".delta", "_part.added")))})
-# Keep-alives may all have the number 0.
-_UNNUMBERED = frozenset({"error", "response.error", *PINGS})
 
 OpenAIResponses.payloads = (*HANDLERS, *OF_INPUT, "response")
 DIALECT = OpenAIResponses

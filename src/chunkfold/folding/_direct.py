@@ -199,8 +199,10 @@ class DirectDecoder(Decoder):
         return taken
 
     def _feed_each(self, accumulator: Gatherer, data: bytes, blank: bytes) -> None:
-        """Take the frames in *data*, each of which *blank* ends."""
-        pieces = iter([frame + blank for frame in data.split(blank)[:-1]])
+        """Take the frames in *data*, which ends with *blank*, each of which *blank* ends."""
+        *frames, rest = data.split(blank)
+        # The rest is half of *blank* where more than two line ends stand at the end.
+        pieces = iter([frame + blank for frame in frames] + ([rest] if rest else []))
         while True:
             try:
                 piece = self._follow(accumulator, pieces)

@@ -8,12 +8,14 @@ each number once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from chunkfold._value import Value
+from chunkfold.dialects._responses_events import UNNUMBERED
 
 __all__ = ["ResumePoint", "SequenceGap", "SequenceWatch"]
 
@@ -31,12 +33,15 @@ class _Response(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
+    type: Any = None
     sequence_number: int | None = None
     response: _Response | None = None
 
 
 _READ = msgspec.json.Decoder(_Event).decode
-_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n|\r\r")
+# How much of what came may be the beginning of one.
+_BEGUN = 3
 
 
 class SequenceWatch:
@@ -52,14 +57,18 @@ class SequenceWatch:
         """The number of the last event that came in its turn; `None` if none had one."""
         self.gaps: list[tuple[int, int]] = []
         """The first and the last number of each run that never came."""
-        self._pending = b""
+        self._pending: list[bytes] = []
         # The number after which some were missing: asked for once.
         self._asked_after: int | None = None
+        # True if nothing new has come over this connection, the second or a later one: what came before may come again.
+        self._may_repeat = False
+        # False if the numbers do not rise: of all servers that number events, some give each the same.
+        self._is_numbered = True
 
     @property
     def point(self) -> ResumePoint | None:
         """Where to go on; `None` as long as that is not known."""
-        if self.response_id is None or self.last is None:
+        if self.response_id is None or self.last is None or not self._is_numbered:
             return None
         return ResumePoint(self.response_id, self.last)
 
@@ -78,37 +87,41 @@ class SequenceWatch:
 
     def rest(self) -> bytes:
         """The bytes of a frame that never ended; they are given once."""
-        rest, self._pending = self._pending, b""
+        rest, self._pending = b"".join(self._pending), []
         return rest
 
     def reconnected(self) -> None:
         """Another connection follows: a frame that was cut comes again whole."""
-        self._pending = b""
+        self._pending = []
+        self._may_repeat = True
 
     def _blocks(self, data: bytes) -> Iterator[bytes]:
-        data = self._pending + data
-        self._pending = b""
+        end = b"".join(self._pending[-_BEGUN:])[-_BEGUN:]
+        if not _BLANK_LINE.search(end + data):
+            self._pending += [data] if data else []
+            return
+        held = sum(map(len, self._pending))
+        data = self.rest() + data
         at = 0
-        while True:
-            ends = [(found, len(mark)) for mark in _BLANK_LINES if (found := data.find(mark, at)) >= 0]
-            if not ends:
-                break
-            found, size = min(ends)
-            block, at = data[at : found + size], found + size
-            self._pending = data[at:]
-            if self._is_new(block, *_read(block)):
-                yield block
-        self._pending = data[at:]
+        try:
+            for blank in _BLANK_LINE.finditer(data, max(0, held - _BEGUN)):
+                block, at = data[at : blank.end()], blank.end()
+                if self._is_new(block, *_read(block)):
+                    yield block
+        finally:
+            self._pending = [data[at:]]
 
     def _is_new(self, frame: Any, number: int | None, response_id: str | None) -> bool:
         self.response_id = self.response_id or response_id
-        if number is None:
+        if number is None or not self._is_numbered:
             return True
         if self.last is None:
             self.last = number
             return True
         if number <= self.last:
-            return False  # it came before
+            self._is_numbered = self._may_repeat
+            return not self._may_repeat  # it came before
+        self._may_repeat = False
         if number > self.last + 1:
             if self._asked_after != self.last:
                 self._asked_after = self.last
@@ -139,7 +152,7 @@ def _read(block: bytes) -> tuple[int | None, str | None]:
         event = _READ(b"\n".join(lines))
     except (ValueError, RecursionError):
         return None, None
-    return event.sequence_number, event.response.id if event.response is not None else None
+    return _believed(event.sequence_number, event.type), event.response.id if event.response is not None else None
 
 
 def _numbers(piece: Any) -> tuple[int | None, str | None]:
@@ -147,7 +160,13 @@ def _numbers(piece: Any) -> tuple[int | None, str | None]:
     get = _getter(piece)
     number, response = get("sequence_number"), get("response")
     id_ = _getter(response)("id") if response is not None else None
-    return (number if type(number) is int else None), (id_ if isinstance(id_, str) else None)
+    number = number if type(number) is int else None
+    return _believed(number, get("type")), (id_ if isinstance(id_, str) else None)
+
+
+def _believed(number: int | None, kind: Any) -> int | None:
+    """The number of an event of that kind, if it tells anything."""
+    return None if isinstance(kind, str) and kind in UNNUMBERED else number
 
 
 def _getter(holder: Mapping[str, Any] | Any) -> Any:

@@ -8,7 +8,7 @@ servers that give a reason on every frame would else have them cut.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -100,7 +100,7 @@ class OpenAgentStream:
         if isinstance(event, MessageReset):
             self._take_back()
         if isinstance(event, FinishEvent):
-            return self._drain(self._core.as_if_ended(), ("complete",)) if event.choice == 0 else []
+            return self._drain(self._core.as_if_ended(), _is_whole) if event.choice == 0 else []
         if isinstance(event, ErrorEvent):
             return [Failure(event.error)]
         if isinstance(event, PartStart) and event.choice == 0:
@@ -113,7 +113,7 @@ class OpenAgentStream:
         """What is left, then `Finish`. Asking again gives the same list."""
         if self._last is None:
             response = self._core.complete()
-            self._last = self._drain(response, ("complete", "empty"))
+            self._last = self._drain(response, _is_usable)
             if self._core.objection is not None:
                 self._last.append(Failure(self._core.objection))
             self._last.append(self._finish(response))
@@ -145,7 +145,7 @@ class OpenAgentStream:
         more = new.text[len(before) :]
         return [TextPart(more) if isinstance(new, TextPart) else Reasoning(more)]
 
-    def _drain(self, response: Response, ripe: tuple[str, ...]) -> list[Item]:
+    def _drain(self, response: Response, is_ripe: Callable[[ToolCall], bool]) -> list[Item]:
         """Thinking, text and calls that were not handed out yet."""
         items: list[Item] = []
         if not self._per_fragment:
@@ -155,7 +155,7 @@ class OpenAgentStream:
             if text:
                 items.append(TextPart(text))
         for key, call in _keyed(response.tool_calls):
-            if call.status in ripe and key not in self._calls:
+            if is_ripe(call) and key not in self._calls:
                 self._calls.add(key)
                 items.append(call)
         return items
@@ -193,6 +193,16 @@ class OpenAgentStream:
 
 
 _AS_THEIRS = {"refusal": "content_filter"}
+
+
+def _is_usable(call: ToolCall) -> bool:
+    return call.is_usable
+
+
+def _is_whole(call: ToolCall) -> bool:
+    """True if nothing can follow the arguments, which free text and a number may go on with."""
+    return call.status == "complete" and call.type != "custom" and not call.raw_arguments[-1:].isdigit()
+
 
 # A call that was handed out: its id, its number, and the how-manieth with both it is, since servers without numbers may
 # give the same id to two calls.
