@@ -7,7 +7,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chunkfold
@@ -341,6 +341,7 @@ def test_templates_mean_what_reading_in_full_means(alike, options, places):
         assert_templates_change_nothing(pieces, dialect, **options)
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # the dearest of all
 @given(
     alike_frames(),
     alike_frames(),
