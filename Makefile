@@ -4,6 +4,9 @@ BIN := .venv/bin
 SDKS := .venv-sdks/bin
 PEERS := .venv-bench/bin
 
+# The tests start the command some hundreds of times: it need not be compiled anew each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-sdks faults lint bench bench-peers clean
 
 demo: .venv/ready

@@ -14,7 +14,7 @@ from tests.helpers import CORPUS
 DEEP = os.environ.get("CHUNKFOLD_TESTS") == "deep"
 
 _ALWAYS = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=30, derandomize=True, **_ALWAYS)
+settings.register_profile("quick", max_examples=20, derandomize=True, **_ALWAYS)
 settings.register_profile("deep", max_examples=2000, **_ALWAYS)
 settings.load_profile("deep" if DEEP else "quick")
 

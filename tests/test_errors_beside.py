@@ -11,6 +11,7 @@ import pytest
 
 import chunkfold
 from chunkfold.basis import _json
+from tests.conftest import DEEP
 from tests.helpers import body_of, case_files, load_case
 from tests.test_fast_equals_slow import framed, payload_in
 
@@ -98,7 +99,8 @@ AMID = [
 def test_an_error_amid_any_stream_is_told(error):
     rng, tried = random.Random(3), 0
     for dialect, streams in cases():
-        for frames, options in streams:
+        # Every third stream: which of them, differs from error to error.
+        for frames, options in streams if DEEP else streams[AMID.index(error) % 3 :: 3]:
             if not 0 < len(frames) <= 40 or not all(frame.startswith((b"data:", b"event:")) for frame in frames):
                 continue
             if chunkfold.fold(b"".join(frames), dialect, **options).error is not None:
@@ -112,4 +114,4 @@ def test_an_error_amid_any_stream_is_told(error):
             response = chunkfold.fold(b"%b%b\n\n%b" % (head, error, rest), dialect, **options)
             assert response.error is not None, (dialect, head)
             assert (response.error.message, response.ended) == ("boom", "error"), (dialect, head)
-    assert tried > 100
+    assert tried > 60

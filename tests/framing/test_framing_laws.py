@@ -184,8 +184,8 @@ def test_work_is_linear(shape):
             best = min(best, time.process_time() - start)
         return best
 
-    small = max(seconds(40_000), 1e-4)
-    assert seconds(320_000) < 32 * small
+    small = max(seconds(20_000), 1e-4)
+    assert seconds(160_000) < 32 * small
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the recorded streams are not beside this repository")

@@ -22,7 +22,7 @@ CASES = [path for path in case_files() if path.parent.name in dialects.names()]
 DEEP = os.environ.get("CHUNKFOLD_TESTS") == "deep"
 SMALL = 20 << 10
 # Every byte takes minutes: by default that many places of each case, always those where something is half-read.
-PLACES = 12
+PLACES = 6
 STREAMS = 10
 
 
