@@ -309,6 +309,21 @@ def test_a_frame_that_is_no_json_is_skipped_with_a_note_and_spoils_no_other():
     assert response.error is None
 
 
+@pytest.mark.parametrize("broken", [b'{"id":"c","ch', b'{"choices":[{"delta":{"content":"los', b'{"a":1}x'])
+def test_a_frame_spoils_none_that_begins_on_its_line(broken):
+    body = chat({"content": "a"}) + b"data: " + broken + chat({"content": "b"}) + FINISH
+    response = assert_laws(body, [body[at : at + 1] for at in range(len(body))])
+    assert response.text == "ab"
+    assert [(note.kind, note.frame) for note in response.diagnostics] == [("frame_not_json", 1)]
+    assert (response.ended, response.finish_reason) == ("clean", "tool_calls")
+
+
+def test_an_error_on_the_line_of_a_frame_that_breaks_off_is_told():
+    body = chat({"content": "a"}) + b'data: {"id":"c","chdata: {"error":{"message":"boom"}}\n\n'
+    response = assert_laws(body, [body])
+    assert (response.text, response.ended, response.error.message) == ("a", "error", "boom")
+
+
 # Size and depth
 
 

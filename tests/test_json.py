@@ -47,6 +47,13 @@ def test_what_is_json_is_read_as_it_is(value):
         (b'{"a": 1}data: [DONE]', {"a": 1}, "glued_end"),
         (rb'{"a": 1}\n\ndata: {"b": 2}\n\ndata: [DONE]\n\n', [{"a": 1}, {"b": 2}], "glued_end"),
         (rb'{"a": 1}\r\n{"b": 2}\r\n', [{"a": 1}, {"b": 2}], "glued_objects"),
+        (b'{"x": 1, "chdata: {"a": 1}', {"a": 1}, "broken_objects"),
+        (b'{"x": "amid a textdata: {"a": 1}', {"a": 1}, "broken_objects"),
+        (b'{"x": {"y": [1, data:{ "a": 1}data: {"b": 2}', [{"a": 1}, {"b": 2}], "broken_objects"),
+        (b'{"a": 1}data: {"x": "chdata: {"b": 2}', [{"a": 1}, {"b": 2}], "broken_objects"),
+        (b'{"a": 1} rest data: {"b": 2}', [{"a": 1}, {"b": 2}], "broken_objects"),
+        (b'{"x": "chdata: {"a": 1}data: [DONE]', {"a": 1}, "broken_end"),
+        (b'{"x": "chdata: {"a": 1}data: {"b', {"a": 1}, "broken_objects"),
         (b'"\\ud800"', "\ud800", "lenient_json"),
         (b'{"a": "x\ny"}', {"a": "x\ny"}, "lenient_json"),
         (b"[NaN, -Infinity]", ["NaN", "-Infinity"], "lenient_json"),
@@ -65,7 +72,25 @@ def test_integers_of_any_length_are_exact():
     assert _json.decode(b"-" + digits)[0] == 1 - 10**5000
 
 
-@pytest.mark.parametrize("text", [b"", b" ", b"{", b"hello", b"'a'", b'{"a":', b"{a: 1}", b"]", b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"hello",
+        b"'a'",
+        b'{"a":',
+        b"{a: 1}",
+        b"]",
+        b"\xff",
+        b'{{"a": 1}',
+        b'{"x": data: {}',
+        rb'{"x": "data: {\"a\": 1}',
+        b'x data: {"a": 1}',
+        rb'\n{"a": 1}',
+    ],
+)
 def test_what_is_no_json_is_said_to_be_none(text):
     with pytest.raises(NotJSON):
         _json.decode(text)

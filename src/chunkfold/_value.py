@@ -155,9 +155,7 @@ def read_json(text: str | bytes) -> Any:
 
 _BEHIND = "something stands behind the JSON of the value"
 _DAMAGE = {
-    "trailing_garbage": _BEHIND,
-    "glued_objects": _BEHIND,
-    "glued_end": _BEHIND,
+    **dict.fromkeys(("trailing_garbage", *_json.GLUED), _BEHIND),
     "invalid_utf8": "the JSON of the value is not in UTF-8",
 }
 _DEFAULTS: dict[type, tuple[Any, ...]] = {}

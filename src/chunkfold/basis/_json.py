@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper",
+    "GLUED", "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper",
     "is_deeper_value", "is_object", "parse_arguments", "raw_at", "raw_items_at", "verbatim",
 ]  # fmt: skip
 
@@ -36,6 +36,9 @@ Opened: TypeAlias = dict[Any, Any]
 _NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, RecursionError)
 # Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
 _READ_AGAIN = 8 << 20
+
+GLUED = frozenset({"glued_objects", "glued_end", "broken_objects", "broken_end"})
+"""What `decode` had to forgive where several things stand in the place of one; broken: not all of it could be read."""
 
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
 # Small enough to hold fewer brackets than may be nested, mostly.
@@ -113,7 +116,8 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
 
     Returns:
         The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"`, `"lenient_json"`,
-        `"glued_objects"`, which gives a list of them, or `"glued_end"`: the end mark stands behind what there is.
+        one of `GLUED`, which gives a list if there are several objects, or `"glued_end"` or `"broken_end"`: the end
+        mark stands behind what there is.
 
     Raises:
         TooDeep: If it nests deeper than *depth*.
@@ -153,41 +157,59 @@ def _decode_lenient(data: bytes) -> tuple[Any, str | None]:
         strict=False, parse_float=_float_exact, parse_int=integer, parse_constant=_constant_as_text
     )
     text = text.strip(" \t\r\n")
+    found: list[Any] = []
+    end = 0
     try:
         value, end = reader.raw_decode(text)
+        if end == len(text):
+            return value, forgiven
+        if not isinstance(value, dict):
+            return value, "trailing_garbage"
+        found.append(value)
     except json.JSONDecodeError as error:
-        raise NotJSON(_where(error)) from None
+        problem = NotJSON(_where(error))
+        if not text.startswith("{"):
+            raise problem from None
     except RecursionError:
         raise TooDeep(_depth(data)) from None
-    if end == len(text):
-        return value, forgiven
-    if not isinstance(value, dict):
-        return value, "trailing_garbage"
-    others, rest = _glued(reader, text, end)
-    found = [value, *others] if others else value
+    others, rest, is_broken = _glued(reader, text, end)
+    found += others
+    if not found:
+        raise problem
+    how = "broken" if is_broken else "glued"
     if re.fullmatch(r"(?:\\[nr])*\s*(?:data:\s*)?\[DONE\](?:\\[nr])*", rest):
-        return found, "glued_end"
-    return found, "glued_objects" if others else "trailing_garbage"
+        forgiven = f"{how}_end"
+    else:
+        forgiven = f"{how}_objects" if others else "trailing_garbage"
+    return found if others and len(found) > 1 else found[0], forgiven
 
 
-def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str, Any]], str]:
+def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str, Any]], str, bool]:
     """
     The objects that stand one behind the other from *at* on, where a proxy has lost the ends of lines, or a server has
-    written them as their escapes, and what stands behind them.
+    written them as their escapes; what stands behind them; and whether something was left off before one of them.
     """
     import json
     import re
 
     values = []
+    is_broken = False
     start = re.compile(r"(?:\s|\\[nr])*(?:data:\s*)?(?=\{)")
-    while (gap := start.match(text, at)) is not None:
+    # Behind what breaks off. No text of JSON has this in it, where the quote would be escaped.
+    framed = re.compile(r'data:\s*(?=\{\s*")')
+    gap = start.match(text, at) or framed.search(text, at)
+    while gap is not None:
         try:
-            value, at = reader.raw_decode(text, gap.end())
+            value, end = reader.raw_decode(text, gap.end())
         except (json.JSONDecodeError, RecursionError):
-            break
+            gap = framed.search(text, gap.end())
+            continue
+        is_broken = is_broken or gap.start() > at
+        at = end
         if value:
             values.append(value)
-    return values, text[at:].strip()
+        gap = start.match(text, at) or framed.search(text, at)
+    return values, text[at:].strip(), is_broken
 
 
 def _float_exact(text: str) -> Any:

@@ -142,7 +142,7 @@ class BedrockInvoke(Dialect):
             w.unknown("chunk", text.decode(errors="replace"))
             return
         w.careful = w.careful or forgiven is not None
-        is_glued = forgiven in ("glued_objects", "glued_end") and isinstance(payload, list)
+        is_glued = forgiven in _json.GLUED and isinstance(payload, list)
         for answer in payload if is_glued else [payload]:
             if isinstance(answer, dict):
                 self._answer(answer, Frame(text))

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from chunkfold.folding._payloads import Payloads
     from chunkfold.framing import Frame
 
-__all__ = ["NOTHING", "Frames", "unwrapped"]
+__all__ = ["ENDED", "NOTHING", "Frames", "unwrapped"]
 
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
+
+ENDED: Final = frozenset({"glued_end", "broken_end"})
+"""What had to be forgiven where the end mark stands behind the payload."""
 
 # A long frame is looked through for the texts of so many parts: there may be many of both.
 _NEWEST = 32
@@ -64,9 +67,16 @@ class Frames:
             self._not_json(frame, str(error))
             return NOTHING, None
         if forgiven is not None and forgiven != "lenient_json":
-            kind = "glued_objects" if forgiven == "glued_end" else forgiven
-            writer.diagnose(kind, f"a frame of {len(frame.data)} bytes was read leniently")
+            self._forgive(forgiven, len(frame.data))
         return payload, forgiven
+
+    def _forgive(self, what: str, size: int) -> None:
+        if what in ("broken_objects", "broken_end"):
+            # Zhipu's GLM has broken off amid a chunk, and begun the next one on the same line.
+            self._writer.diagnose("frame_not_json", f"a part of a frame of {size} bytes is no JSON and was skipped")
+        else:
+            kind = "glued_objects" if what == "glued_end" else what
+            self._writer.diagnose(kind, f"a frame of {size} bytes was read leniently")
 
     def other(self, frame: Frame) -> None:
         """A frame that is not data."""
