@@ -40,6 +40,47 @@ def test_a_reason_of_two_words_is_the_one_that_is_known(word, reason):
     assert (response.text, response.finish_reason, response.native_finish_reason) == ("So", reason, word)
 
 
+@pytest.mark.parametrize(
+    ("word", "behind", "reason"),
+    [
+        ("stop", "network_error", "error"),
+        ("stop", "MALFORMED_FUNCTION_CALL", "error"),
+        ("tool_calls", "error", "error"),
+        ("stop", "MAX_TOKENS", "length"),
+        ("stop", "SAFETY", "content_filter"),
+        ("stop", "refusal", "refusal"),
+        ("stop", "STOP", "stop"),
+        ("stop", "completed", "stop"),
+        ("stop", "something else", "stop"),
+        ("stop", "tool_use", "stop"),
+        ("stop", None, "stop"),
+        ("length", "error", "length"),
+        ("content_filter", "refusal", "content_filter"),
+        ("error", "stop", "error"),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_gateway_does_not_hide_what_the_provider_behind_it_said(word, behind, reason, is_whole):
+    """OpenRouter says `stop` also where the provider has failed; what it was told stands beside it."""
+    choice = {"index": 0, "finish_reason": word, "native_finish_reason": behind}
+    if is_whole:
+        body = {**TOP, "object": "chat.completion", "choices": [{**choice, "message": {"content": "So"}}]}
+        frames = [json.dumps(body).encode()]
+    else:
+        frames = [chunk(delta={"content": "So"}), chunk(**choice, delta={"content": ""})]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("So", reason, word)
+    native = response.to_native()["choices"][0]
+    assert (native["finish_reason"], native["native_finish_reason"]) == (word, behind)
+
+
+def test_completions_do_not_hide_it_either():
+    choice = {"index": 0, "text": "So", "finish_reason": "stop", "native_finish_reason": "network_error"}
+    frames = [sse({"id": "c", "object": "text_completion", "choices": [choice]})]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("So", "error", "stop")
+
+
 @pytest.mark.parametrize("object_", [{}, {"object": "chat.completion"}])
 def test_a_body_that_says_only_why_it_ended_is_of_chat(object_):
     body = {**TOP, **object_, "choices": [{"finish_reason": FILTERED, "index": 0}], "usage": {"prompt_tokens": 5}}

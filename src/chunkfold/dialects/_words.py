@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
-    "is_real", "is_sign_of_life", "listed", "said_in", "says_nothing", "telling", "text_or_none", "whole_number",
-    "word",
+    "is_real", "is_sign_of_life", "listed", "reason_behind", "said_in", "says_nothing", "telling", "text_or_none",
+    "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -41,6 +41,9 @@ _WORDS: dict[str, FinishReason] = {
     **dict.fromkeys(("missing_thought_signature", "malformed_response", "no_image", "image_other"), "error"),
     **dict.fromkeys(("malformed_model_output", "malformed_tool_use"), "error"),
 }  # fmt: skip
+
+_WELL = frozenset({"stop", "tool_calls"})
+_NOT_WELL = frozenset({"error", "length", "content_filter", "refusal", "cancelled"})
 
 
 def is_real(word: object) -> bool:
@@ -138,6 +141,17 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
         first, _, last = map(str.strip, word.partition(":"))
         found = _known_reason(last, own) or _known_reason(first, own)
     return cast("FinishReason", found or "unknown")
+
+
+def reason_behind(word: Any, behind: Any, own: Mapping[str, str]) -> FinishReason | None:
+    """
+    Our reason where a gateway's *word* is that all is well and the word of the provider *behind* it that it is not:
+    OpenRouter says `stop` also of a `network_error`. `None` where the gateway's own word stands.
+    """
+    if not is_real(word) or not is_real(behind) or finish_reason(word, own) not in _WELL:
+        return None
+    found = finish_reason(behind, own)
+    return found if found in _NOT_WELL else None
 
 
 def _known_reason(word: str, own: Mapping[str, str]) -> str | None:

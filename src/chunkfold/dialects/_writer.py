@@ -14,7 +14,7 @@ from chunkfold.dialects import _calls, _halves, _think, _usage, _whole_texts
 from chunkfold.dialects._arguments import ObjectScanner
 from chunkfold.dialects._native_fields import NativeFields
 from chunkfold.dialects._slots import CALLS, Slot, Table, hashable
-from chunkfold.dialects._words import finish_reason, is_blank, is_real, listed, text_or_none
+from chunkfold.dialects._words import finish_reason, is_blank, is_real, listed, reason_behind, text_or_none
 from chunkfold.events import (
     Annotations,
     DataDelta,
@@ -183,9 +183,12 @@ class Writer:
             state.finish = (reason, native)
             self.out.append(Finish(choice, reason, native))
 
-    def finish_at(self, choice: int, native: Any, *path: str | int) -> None:
-        """As `finish`, but what is no word is kept at *path* for the native body."""
-        self.finish(choice, native)
+    def finish_at(self, choice: int, native: Any, *path: str | int, behind: Any = None) -> None:
+        """
+        As `finish`, but what is no word is kept at *path* for the native body. *behind* is the word of the provider
+        behind a gateway.
+        """
+        self.finish(choice, native, reason_behind(native, behind, self._words))
         if native is not None and native != "" and not is_real(native):
             self.extra(path, native)
 

@@ -337,7 +337,8 @@ class OpenAIChat(Dialect):
         if choice.get("logprobs") is not None:
             _chat_tokens.logprobs(w, index, choice["logprobs"])
         if choice.get("finish_reason"):
-            w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason")
+            behind = choice.get("native_finish_reason")
+            w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason", behind=behind)
         if None in choice.values() or self.is_whole:
             w.blanks(choice, _CHOICE_NESTED, "choices", index)
         if choice.get("usage"):

@@ -108,7 +108,8 @@ class OpenAICompletions(Dialect):
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
-        w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason")
+        behind = choice.get("native_finish_reason")
+        w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason", behind=behind)
         w.usage(choice.get("usage"))
         self.error_in_choice(index, choice)
         w.extras(choice, _CHOICE, "choices", index)
