@@ -254,6 +254,34 @@ def test_a_whole_body_behind_pieces_replaces_them(dialect):
     assert (response.finish_reason, response.ended) == ("stop", "clean")
 
 
+BARE = {
+    "anthropic-messages": [
+        {"type": "message_start", "message": {"id": "m", "model": "c", "content": [], "usage": {"input_tokens": 3}}},
+        AGAIN["anthropic-messages"][0],
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+        {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hallo"}]},
+    ],
+    "vercel-ui": [
+        {"type": "start", "messageId": "m"},
+        AGAIN["vercel-ui"][0],
+        {"type": "finish", "finishReason": "length"},
+        {"role": "assistant", "parts": [{"type": "text", "text": "Hallo"}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", BARE)
+def test_a_bare_body_behind_an_end_takes_no_fact_back(dialect):
+    """MiniMax ends a stream in Anthropic's words with the content once more, without an id or a reason."""
+    frames = [sse(payload) for payload in BARE[dialect]]
+    response = assert_laws(b"".join(frames), frames, dialect)
+    assert (response.text, len(response.parts), response.id) == ("Hallo", 1, "m")
+    assert (response.finish_reason, response.ended, response.truncated) == ("length", "clean", False)
+    if dialect != "vercel-ui":
+        assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 2)
+
+
 @pytest.mark.parametrize("dialect", AGAIN)
 def test_a_whole_body_without_content_erases_nothing(dialect):
     piece, whole = AGAIN[dialect]

@@ -152,16 +152,25 @@ class Dialect:
             self.tell_of_several("a whole body came behind another; the response has both, or the last")
         self.w.whole()
 
-    def restated(self, content: Any) -> None:
+    def restated(self, content: Any, facts: Mapping[str, Any] | None = None) -> None:
         """
         A body that was not streamed, with *content*: behind pieces it is the same once more, by a proxy whose stream
-        broke off; behind another body it is the next message. One that is empty erases nothing.
+        broke off; behind another body it is the next message. One that is empty erases nothing, nor does one take back
+        the reasons, or the *facts* it might have, that it does not state: MiniMax ends a stream with the bare content.
         """
         is_said = isinstance(content, str) or (isinstance(content, list) and any(isinstance(i, dict) for i in content))
-        if content and is_said and self.w.has_parts:
-            if not self.w.is_whole:
-                self.end_seen = False  # it is no other message
+        if not content or not is_said or not self.w.has_parts:
+            return
+        if self.w.is_whole:
             self.begin_again()
+            return
+        self.end_seen = False  # it is no other message
+        known = {name: self.w.fact(name) for name, fact in (facts or {}).items() if is_blank(fact)}
+        reasons = self.w.table.reasons()
+        self.begin_again()
+        self.w.message(**known)
+        for choice, reason, native in reasons:
+            self.w.finish(choice, native, reason)
 
     @staticmethod
     def may_vary(path: tuple[str | int, ...]) -> bool:  # noqa: ARG004 - for those that know better

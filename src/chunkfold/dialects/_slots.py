@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects._think import ThinkSplitter
     from chunkfold.limits import Limits
     from chunkfold.parts import Kind
+    from chunkfold.response import FinishReason
 
 __all__ = ["CALLS", "Choice", "Slot", "Table", "hashable", "is_news"]
 
@@ -109,7 +110,7 @@ class Choice:
         # Slots whose text is split, and the last of those without a key.
         self.split: list[Slot] = []
         self.front: Slot | None = None
-        self.finish: tuple[str, str | None] | None = None
+        self.finish: tuple[FinishReason, str | None] | None = None
 
     def add(self, slot: Slot) -> None:
         """Take a slot at the next index."""
@@ -190,6 +191,10 @@ class Table:
         if state is None:
             state = self.choices[choice] = Choice()
         return state
+
+    def reasons(self) -> list[tuple[int, FinishReason, str | None]]:
+        """Why the model stopped, for each choice of which that was said: our reason and the provider's word."""
+        return [(at, *state.finish) for at, state in self.choices.items() if state.finish is not None]
 
     def new(self, choice: int, kind: Kind) -> Slot:
         """

@@ -129,7 +129,8 @@ class AnthropicMessages(Dialect):
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
         """A message that was not streamed. Claude Code says each block of one in a body of its own, all but over."""
         if not (self.w.is_whole and payload.get("id") == self._id and not self.w.finished):
-            self.restated(payload.get("content"))
+            facts = {name: payload.get(name) for name in ("id", "model", "created", "role")}
+            self.restated(payload.get("content"), facts)
             self.whole()
         self._take_message(payload, frame)
         if "role" in payload:

@@ -437,7 +437,7 @@ class VercelUI(Dialect):
     def _whole(self, payload: dict[str, Any], frame: Frame) -> None:
         """The message with all its parts, in each of which is what several chunks say."""
         w = self.w
-        self.restated(payload["parts"])
+        self.restated(payload["parts"], {"id": payload.get("id"), "model": model_of(payload)})
         self.end_seen = True
         self.whole()
         w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
