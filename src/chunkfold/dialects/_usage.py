@@ -48,13 +48,15 @@ def count(raw: Mapping[str, Any], *paths: str) -> int | None:
     A 0 gives way to another number: gateways that have several names for one count fill those that they do not know
     with 0 (LiteLLM, SGLang).
     """
+    return _first(raw, [path.partition(".")[::2] for path in paths])
+
+
+def _first(raw: Mapping[str, Any], places: Sequence[tuple[str, str]]) -> int | None:
     found = None
-    for path in paths:
-        outer, _, inner = path.partition(".")
+    for outer, inner in places:
         value = raw.get(outer)
         if inner:
             value = value.get(inner) if isinstance(value, dict) else None
-        # Most names are not there, and some servers tell the usage in every chunk.
         number = None if value is None else _number(value)
         if number:
             return number
@@ -77,44 +79,46 @@ _DIGITS = 20
 
 class Counts:
     """
-    Reads several counts, each of which stands under one of several names, which are no paths: for each what `count`
-    finds. Running totals have the same keys each time.
+    Reads several counts, each of which stands at one of several paths: for each what `count` finds. Usage has the same
+    keys each time, and few of all that a server might have.
     """
 
-    __slots__ = ("_met", "_names")
+    __slots__ = ("_met", "_paths")
 
-    def __init__(self, *names: tuple[str, ...]) -> None:
-        self._names = names
-        # For keys that came, what gets the counts that are there, and what puts them in their places; `None` where one
-        # has several names.
-        self._met: dict[tuple[str, ...], tuple[_Get, _Get] | None] = {}
+    def __init__(self, *paths: tuple[str, ...]) -> None:
+        self._paths = [[path.partition(".")[::2] for path in same] for same in paths]
+        self._met: dict[tuple[str, ...], _Met] = {}
 
     def __call__(self, raw: Mapping[str, Any]) -> Sequence[int | None]:
         keys = tuple(raw)
         try:
-            met = self._met[keys]
+            places, simple = self._met[keys]
         except KeyError:
-            met = self._look(keys)
-        if met is not None:
-            get, put = met
+            places, simple = self._look(keys)
+        if simple is not None:
+            get, put = simple
             found = get(raw)
             if _WHOLE.issuperset(map(type, found)) and min(found) >= 0:
                 return put((*found, None))
-        return [count(raw, *same) for same in self._names]
+        return [_first(raw, same) if same else None for same in places]
 
-    def _look(self, keys: tuple[str, ...]) -> tuple[_Get, _Get] | None:
-        there = [[name for name in same if name in keys] for same in self._names]
-        known = [names[0] for names in there if names]
+    def _look(self, keys: tuple[str, ...]) -> _Met:
+        there = [[place for place in same if place[0] in keys] for same in self._paths]
+        known = [same[0][0] for same in there if same]
+        simple = None
         # One alone would come without a tuple around it.
-        is_simple = len(known) > 1 and all(len(names) < 2 for names in there)
-        places = [known.index(names[0]) if names else -1 for names in there]
+        if len(known) > 1 and all(len(same) < 2 and not any(inner for _, inner in same) for same in there):
+            simple = itemgetter(*known), itemgetter(*[known.index(same[0][0]) if same else -1 for same in there])
         if len(self._met) >= _KEPT:
             self._met.clear()
-        self._met[keys] = met = (itemgetter(*known), itemgetter(*places)) if is_simple else None
+        self._met[keys] = met = there, simple
         return met
 
 
 _Get = Callable[[Any], tuple[Any, ...]]
+# For keys that came: where each count may stand; and, where each has one name at the top, what gets those that are
+# there, and what puts them in their places.
+_Met = tuple[list[list[tuple[str, str]]], tuple[_Get, _Get] | None]
 _WHOLE = frozenset({int})
 _KEPT = 64
 
@@ -148,42 +152,10 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     Portkey leaves cached tokens out of `prompt_tokens`, as Anthropic does, which the total shows too. So does GigaChat,
     whose total has only what is paid for.
     """
-    prompt = count(raw, "prompt_tokens", "input_tokens")
-    output = count(raw, "completion_tokens", "output_tokens")
-    reasoning = count(
-        raw,
-        "completion_tokens_details.reasoning_tokens",
-        "output_tokens_details.reasoning_tokens",
-        "reasoning_tokens",
-    )
-    given = count(raw, "total_tokens")
+    prompt, output, reasoning, given, cached, written = _chat(raw)
     if output is not None and reasoning:
         is_beside = "citation_tokens" in raw or _adds_up(given, prompt, output, reasoning)
         output += reasoning if is_beside else 0
-    cached = count(
-        raw,
-        "prompt_tokens_details.cached_tokens",
-        "input_tokens_details.cached_tokens",
-        "prompt_cache_hit_tokens",
-        "cached_tokens",
-        "cache_read_input_tokens",
-        "input_tokens_details.cache_read_input_tokens",
-        "num_cached_tokens",
-        "prompt_token_details.cached_tokens",
-        "precached_prompt_tokens",
-    )
-    written = count(
-        raw,
-        "prompt_tokens_details.cache_write_tokens",
-        "input_tokens_details.cache_write_tokens",
-        "prompt_tokens_details.cache_creation_input_tokens",
-        "prompt_tokens_details.cache_creation_tokens",
-        "cache_creation_input_tokens",
-        "input_tokens_details.cache_creation_input_tokens",
-        "prompt_cache_write_tokens",
-        "prompt_tokens_details.cached_creation_tokens",
-        "input_tokens_details.cached_creation_tokens",
-    )
     beside = total(None, cached, written)
     if prompt is not None and beside and ("precached_prompt_tokens" in raw or _adds_up(given, prompt, output, beside)):
         prompt += beside
@@ -198,18 +170,55 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     )
 
 
+_chat = Counts(
+    ("prompt_tokens", "input_tokens"),
+    ("completion_tokens", "output_tokens"),
+    ("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens"),
+    ("total_tokens",),
+    (
+        "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cached_tokens",
+        "cache_read_input_tokens",
+        "input_tokens_details.cache_read_input_tokens",
+        "num_cached_tokens",
+        "prompt_token_details.cached_tokens",
+        "precached_prompt_tokens",
+    ),
+    (
+        "prompt_tokens_details.cache_write_tokens",
+        "input_tokens_details.cache_write_tokens",
+        "prompt_tokens_details.cache_creation_input_tokens",
+        "prompt_tokens_details.cache_creation_tokens",
+        "cache_creation_input_tokens",
+        "input_tokens_details.cache_creation_input_tokens",
+        "prompt_cache_write_tokens",
+        "prompt_tokens_details.cached_creation_tokens",
+        "input_tokens_details.cached_creation_tokens",
+    ),
+)
+
+
 def anthropic_usage(raw: dict[str, Any]) -> Usage:
     """Anthropic's usage: `input_tokens` leaves cached tokens out, so what was read and written is added."""
-    cached = count(raw, "cache_read_input_tokens")
-    written = count(raw, "cache_creation_input_tokens")
-    prompt = total(None, count(raw, "input_tokens"), cached, written)
-    output = count(raw, "output_tokens")
+    plain, output, cached, written, thoughts = _anthropic(raw)
+    prompt = total(None, plain, cached, written)
     return Usage(
         input_tokens=prompt,
         output_tokens=output,
         total_tokens=total(None, prompt, output),
         cached_input_tokens=cached,
         cache_write_input_tokens=written,
-        reasoning_tokens=count(raw, "output_tokens_details.thinking_tokens"),
+        reasoning_tokens=thoughts,
         raw=raw,
     )
+
+
+_anthropic = Counts(
+    ("input_tokens",),
+    ("output_tokens",),
+    ("cache_read_input_tokens",),
+    ("cache_creation_input_tokens",),
+    ("output_tokens_details.thinking_tokens",),
+)
