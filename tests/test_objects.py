@@ -490,6 +490,12 @@ class LangChain:
         self.id = id
 
 
+def test_langchain_tells_what_the_provider_behind_a_gateway_said():
+    facts = {"finish_reason": "stop", "native_finish_reason": "network_error"}
+    response = chunkfold.fold([LangChain("Hel"), LangChain(facts=facts)])
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("Hel", "error", "stop")
+
+
 def test_langchain_chunks():
     response = chunkfold.fold(
         [

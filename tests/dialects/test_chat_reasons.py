@@ -74,6 +74,16 @@ def test_a_gateway_does_not_hide_what_the_provider_behind_it_said(word, behind, 
     assert (native["finish_reason"], native["native_finish_reason"]) == (word, behind)
 
 
+@pytest.mark.parametrize("where", ["message", "delta"])
+def test_litellm_has_what_the_provider_said_among_further_fields(where):
+    further = {"native_finish_reason": "MALFORMED_FUNCTION_CALL"}
+    choice = {"index": 0, where: {"content": "So"}, "finish_reason": "stop", "provider_specific_fields": further}
+    frames = [sse({**TOP, "object": "chat.completion" + (".chunk" if where == "delta" else ""), "choices": [choice]})]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.text, response.finish_reason, response.native_finish_reason) == ("So", "error", "stop")
+    assert response.to_native()["choices"][0]["provider_specific_fields"] == further
+
+
 def test_completions_do_not_hide_it_either():
     choice = {"index": 0, "text": "So", "finish_reason": "stop", "native_finish_reason": "network_error"}
     frames = [sse({"id": "c", "object": "text_completion", "choices": [choice]})]

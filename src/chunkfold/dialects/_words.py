@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "are_objects_once", "choice_index", "counted", "finish_reason", "has_repeats", "is_blank", "is_empty", "is_ping",
-    "is_real", "is_sign_of_life", "listed", "reason_behind", "said_in", "says_nothing", "telling", "text_or_none",
-    "whole_number", "word",
+    "is_real", "is_sign_of_life", "listed", "native_reason", "reason_behind", "said_in", "says_nothing", "telling",
+    "text_or_none", "whole_number", "word",
 ]  # fmt: skip
 
 # In lower case. Sources are named in the dialects' pages of the manual.
@@ -143,10 +143,17 @@ def finish_reason(word: str, own: Mapping[str, str]) -> FinishReason:
     return cast("FinishReason", found or "unknown")
 
 
+def native_reason(choice: Mapping[str, Any]) -> Any:
+    """The word of the provider behind a gateway, which stands beside the gateway's own (OpenRouter, LiteLLM)."""
+    further = choice.get("provider_specific_fields")
+    word = choice.get("native_finish_reason")
+    return word if word is not None or not isinstance(further, dict) else further.get("native_finish_reason")
+
+
 def reason_behind(word: Any, behind: Any, own: Mapping[str, str]) -> FinishReason | None:
     """
     Our reason where a gateway's *word* is that all is well and the word of the provider *behind* it that it is not:
-    OpenRouter says `stop` also of a `network_error`. `None` where the gateway's own word stands.
+    OpenRouter and LiteLLM say `stop` also of a `network_error`. `None` where the gateway's own word stands.
     """
     if not is_real(word) or not is_real(behind) or finish_reason(word, own) not in _WELL:
         return None

@@ -27,7 +27,7 @@ from chunkfold.dialects import (
 from chunkfold.dialects._arguments import json_text, text_within
 from chunkfold.dialects._errors import SAYING, error_in, read_error, says_success
 from chunkfold.dialects._media import usual_base64_bytes
-from chunkfold.dialects._words import choice_index, is_real, listed, word
+from chunkfold.dialects._words import choice_index, is_real, listed, native_reason, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -337,7 +337,7 @@ class OpenAIChat(Dialect):
         if choice.get("logprobs") is not None:
             _chat_tokens.logprobs(w, index, choice["logprobs"])
         if choice.get("finish_reason"):
-            behind = choice.get("native_finish_reason")
+            behind = native_reason(choice)
             w.finish_at(index, choice["finish_reason"], "choices", index, "finish_reason", behind=behind)
         if None in choice.values() or self.is_whole:
             w.blanks(choice, _CHOICE_NESTED, "choices", index)

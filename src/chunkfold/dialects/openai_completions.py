@@ -17,7 +17,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._errors import says_success
 from chunkfold.dialects._usage import two_counts
-from chunkfold.dialects._words import choice_index, is_blank, telling, word
+from chunkfold.dialects._words import choice_index, is_blank, native_reason, telling, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,7 +108,7 @@ class OpenAICompletions(Dialect):
         if choice.get("logprobs") is not None:
             self._logprobs(index, choice["logprobs"])
         self._tokens(choice.get("token_ids"), "choices", index, "token_ids")
-        behind = choice.get("native_finish_reason")
+        behind = native_reason(choice)
         w.finish_at(index, choice.get("finish_reason"), "choices", index, "finish_reason", behind=behind)
         w.usage(choice.get("usage"))
         self.error_in_choice(index, choice)

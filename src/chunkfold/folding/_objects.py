@@ -290,8 +290,7 @@ def _langchain(item: Any, usage_so_far: Callable[[], Usage | None] | None) -> di
         delta["tool_calls"] = calls
     reason = facts.get("finish_reason") or facts.get("stop_reason") or facts.get("done_reason")
     choice: dict[str, Any] = {"index": 0, "message" if is_whole else "delta": delta, "finish_reason": reason}
-    if facts.get("logprobs"):
-        choice["logprobs"] = facts["logprobs"]
+    choice |= {name: facts[name] for name in ("logprobs", "native_finish_reason") if facts.get(name)}
     own = getattr(item, "id", None) or ""
     payload: dict[str, Any] = {
         "object": "chat.completion" if is_whole else "chat.completion.chunk",
