@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
-from chunkfold.dialects._slots import CALLS
+from chunkfold.dialects._slots import CALLS, is_news
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, has_repeats, is_blank, is_empty, telling, word
 
@@ -34,7 +34,7 @@ _ERROR = frozenset({"error"})
 _TYPE = frozenset({"type"})
 # What says all of itself: other events may have usage and more beside what they say.
 _APART = frozenset({"message", "vertex_event"})
-_COMPACTION = ("content", "encrypted_content")
+_SUMMARY = frozenset({"type", "content"})
 _NO_FIELDS: frozenset[str] = frozenset()
 _NO_DELTA = (None, _NO_FIELDS)
 
@@ -272,6 +272,11 @@ class AnthropicMessages(Dialect):
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """A whole signature: it replaces. An empty one says that there is such a field."""
+        slot = self.w.slot(0, index)
+        if slot is not None and slot.open and slot.kind != "reasoning":
+            # Compactions are signed as well.
+            self._keep(slot, delta, _NO_FIELDS)
+            return
         signature = delta.get("signature")
         extra = {"signature": ""} if signature == "" else None
         self.w.update(self._slot(index, "thinking"), signature=signature, extra=extra)
@@ -295,15 +300,19 @@ class AnthropicMessages(Dialect):
         self.w.delta(slot, text)
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        """A summary, in one piece as documented. What is encrypted of it replaces."""
+        """A summary, in one piece as documented. All else replaces, and goes back even if empty."""
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
-        said = {name: delta[name] for name in _COMPACTION if not is_blank(delta.get(name))}
-        if isinstance(said.get("content"), str):
+        known, content = slot.extra or {}, delta.get("content")
+        told = {name: value for name, value in delta.items() if name not in _SUMMARY and is_news(value, known, name)}
+        if isinstance(content, str) and content:
             pieces = self._summaries.setdefault(slot, [])
-            pieces.append(said["content"])
-            if len(pieces) > 1:
-                del said["content"]
-        self.w.update(slot, extra=said)
+            pieces.append(content)
+            if len(pieces) == 1:
+                told["content"] = content
+        elif content or "content" not in known:
+            told["content"] = content
+        slot.extra = {**known, **told}
+        self.w.update(slot, extra=told)
 
     def _sum_up(self, slot: Slot) -> None:
         pieces = self._summaries.pop(slot, ())
@@ -432,7 +441,7 @@ DELTAS: dict[str, tuple[Callable[[AnthropicMessages, Any, dict[str, Any]], None]
     "signature_delta": (AnthropicMessages._signature_delta, frozenset({"type", "signature"})),
     "citations_delta": (AnthropicMessages._citations_delta, frozenset({"type", "citation"})),
     "input_json_delta": (AnthropicMessages._input_json_delta, frozenset({"type", "partial_json"})),
-    "compaction_delta": (AnthropicMessages._compaction_delta, frozenset({"type", *_COMPACTION})),
+    "compaction_delta": (AnthropicMessages._compaction_delta, _SUMMARY),
 }
 
 AnthropicMessages.payloads = (*HANDLERS, *DELTAS)
