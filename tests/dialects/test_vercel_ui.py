@@ -265,6 +265,18 @@ def test_what_the_sdk_says_of_an_approval_inside_is_of_the_call():
     assert part.extra["approval"] == {"id": "a", "approved": False}
 
 
+def test_what_an_approval_is_about_has_the_name_that_it_has_in_the_message():
+    asked = {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c", "signature": "s"}
+    response = folded(
+        STEP,
+        {"type": "tool-input-available", "toolCallId": "c", "toolName": "f", "input": {"x": 1}},
+        {**asked, "approvalDescriptor": {"action": "pay"}},
+        {"type": "finish"},
+    )
+    (part,) = response.to_native()["parts"][1:]
+    assert part["approval"] == {"id": "a", "signature": "s", "descriptor": {"action": "pay"}}
+
+
 @pytest.mark.parametrize(
     "chunk",
     [

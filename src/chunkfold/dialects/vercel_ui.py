@@ -372,6 +372,8 @@ class VercelUI(Dialect):
             self.w.unknown("tool-approval-request", payload)
             return
         approval = {"id": payload.get("approvalId"), **_rest(payload, _APPROVAL)}
+        if "approvalDescriptor" in approval:
+            approval["descriptor"] = approval.pop("approvalDescriptor")  # as messages call it
         self._approvals[_key(payload.get("approvalId"))] = (key, approval)
         self.w.update(slot, extra={"approval": approval})
 
