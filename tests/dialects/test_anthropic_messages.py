@@ -271,3 +271,19 @@ def test_what_the_helper_of_the_sdk_derives_from_its_events_says_nothing_new():
     response = folded(*events)
     assert response == folded(*(event for event in events if event["type"] not in derived))
     assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call"]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_a_text_cites_twice_is_in_the_body_twice(ends):
+    """Annotations have no repeats, but a message that was not streamed lists all that the model cited."""
+    one, other = {"url": "u", "cited_text": "x"}, {"url": "v", "cited_text": "y"}
+    response = folded(
+        START,
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "", "citations": [one]}},
+        of_block(0, "citations_delta", citation=other),
+        of_block(0, "text_delta", text="Hallo"),
+        of_block(0, "citations_delta", citation=one),
+        *([stopped(0), {"type": "message_stop"}] if ends else []),
+    )
+    assert response.parts[0].annotations == (one, other)
+    assert response.to_native()["content"] == [{"type": "text", "text": "Hallo", "citations": [one, other, one]}]

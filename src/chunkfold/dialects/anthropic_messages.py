@@ -79,10 +79,12 @@ class AnthropicMessages(Dialect):
         self._last: Any = None
         # What open compactions have said so far, given to the part whole when its block stops.
         self._summaries: dict[Slot, list[str]] = {}
+        # What open texts cite, as often as it came.
+        self._cited: dict[Slot, list[Any]] = {}
 
     def close(self) -> None:
         """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
-        for slot in list(self._summaries):
+        for slot in [*self._summaries, *self._cited]:
             self._sum_up(slot)
         self.w.cut_though_stopped(0)
         self.cut_in_a_body()
@@ -124,6 +126,7 @@ class AnthropicMessages(Dialect):
     def begin_again(self, next_id: Any = None) -> None:
         self._again = None
         self._summaries.clear()
+        self._cited.clear()
         super().begin_again(next_id)
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -150,7 +153,7 @@ class AnthropicMessages(Dialect):
             w.delta(w.start(0, "text", key=0, number="text", extra={"$form": "string"}), content)
             content = None
         for place, block in w.objects("content", content):
-            w.stop(self._start(place, block, frame, *path, "content", place))
+            self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START | _ERROR)
         w.blanks(message, ("content",))
@@ -192,9 +195,7 @@ class AnthropicMessages(Dialect):
             w.delta(slot, block.get("text"))
             citations = block.get("citations")
             if isinstance(citations, list):
-                w.annotations(0, slot, citations)
-                if has_repeats(citations):
-                    w.update(slot, extra={"citations": citations})
+                self._cite(slot, citations)
         elif kind == "thinking":
             w.delta(slot, block.get("thinking"))
             w.update(slot, signature=block.get("signature"))
@@ -284,7 +285,11 @@ class AnthropicMessages(Dialect):
     def _citations_delta(self, index: Any, delta: dict[str, Any]) -> None:
         citation = delta.get("citation")
         if citation:
-            self.w.annotations(0, self._slot(index, "text"), [citation])
+            self._cite(self._slot(index, "text"), [citation])
+
+    def _cite(self, slot: Slot, citations: list[Any]) -> None:
+        self._cited.setdefault(slot, []).extend(citations)
+        self.w.annotations(0, slot, citations)
 
     def _input_json_delta(self, index: Any, delta: dict[str, Any]) -> None:
         text = delta.get("partial_json")
@@ -318,6 +323,9 @@ class AnthropicMessages(Dialect):
         pieces = self._summaries.pop(slot, ())
         if len(pieces) > 1:
             self.w.update(slot, extra={"content": "".join(pieces)})
+        cited = self._cited.pop(slot, [])
+        if has_repeats(cited):
+            self.w.update(slot, extra={"citations": cited})
 
     def _slot(self, index: Any, block: str) -> Slot:
         """The block of that index and type. One that was never started is opened by its first delta."""
