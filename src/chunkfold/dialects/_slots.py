@@ -191,6 +191,12 @@ class Table:
             state = self.choices[choice] = Choice()
         return state
 
+    @property
+    def is_finished(self) -> bool:
+        """True if it was said why the model stopped: of each choice that came."""
+        came = [state for state in self.choices.values() if state.slots or state.finish is not None]
+        return bool(came) and all(state.finish is not None for state in came)
+
     def new(self, choice: int, kind: Kind) -> Slot:
         """
         A slot at the next index.
