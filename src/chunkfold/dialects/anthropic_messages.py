@@ -137,7 +137,7 @@ class AnthropicMessages(Dialect):
         self._take_message(payload, frame)
         if "role" in payload:
             self.w.extra(("role",), payload["role"])
-        self.end_seen = True
+        self.end_seen = self.end_seen or self.w.finished > 0
 
     def _take_message(self, message: dict[str, Any], frame: Frame, *path: str) -> None:
         """The facts, and the content that a start may already hold (a continued tool call, a whole message)."""

@@ -341,7 +341,7 @@ class BedrockConverse(Dialect):
         self._usage(payload)
         w.extras(payload, _WHOLE | exceptions_in(payload).keys())
         self._finish(payload)
-        self.end_seen = True
+        self.end_seen = self.w.finished > 0
         self._tell_errors(payload)
 
     def _tell_errors(self, payload: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import inline_bytes, media_kind
 from chunkfold.dialects._vercel_placed import PlacedParts
-from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
+from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, is_done, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
@@ -440,7 +440,7 @@ class VercelUI(Dialect):
         """The message with all its parts, in each of which is what several chunks say."""
         w = self.w
         self.restated(payload["parts"])
-        self.end_seen = True
+        self.end_seen = is_done(payload)
         self.whole()
         w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())
