@@ -354,3 +354,21 @@ def test_a_call_whose_end_never_came_is_not_run_without_arguments(dialect, many)
     for response in (chunkfold.fold(payloads, dialect), fold(list(map(sse, payloads)), dialect)):
         assert response.truncated
         assert [call.status for call in response.tool_calls] == ["truncated"] * many
+
+
+@pytest.mark.parametrize(
+    ("reason", "statuses"),
+    [
+        ({}, ["truncated", "truncated"]),
+        ({"finishReason": "MAX_TOKENS"}, ["complete", "truncated"]),
+        ({"finishReason": "STOP"}, ["complete", "complete"]),
+    ],
+)
+@pytest.mark.parametrize("values", [[], [{"jsonPath": "$.to", "stringValue": "An", "willContinue": True}]])
+def test_a_call_of_gemini_that_goes_on_is_not_over_because_another_began(values, reason, statuses):
+    """Calls with ids may take turns: half a value is not to be run where the stream broke off before its rest."""
+    calls = [{"name": "pay", "id": id_, "partialArgs": values, "willContinue": True} for id_ in ("a", "b")]
+    contents = [{"content": {"role": "model", "parts": [{"functionCall": call}]}} for call in calls]
+    frames = [sse({"candidates": [content]}) for content in (contents[0], {**contents[1], **reason})]
+    response = assert_laws(b"".join(frames), frames, "gemini")
+    assert [call.status for call in response.tool_calls] == statuses

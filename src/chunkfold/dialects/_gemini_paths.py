@@ -174,10 +174,12 @@ class StreamedCalls:
     def close(self, has_stopped: Callable[[int], bool]) -> None:
         """
         The input has ended. A call that the server has left open is complete where the choice has stopped as it should;
-        else its text stays as it came.
+        else its text stays as it came. One that another followed is so at any reason, unless calls take turns; without
+        a reason it may be that they would have.
         """
         for (choice, _), call in self._left.items():
-            if not self._takes_turns or has_stopped(choice):
+            was_told = not self._takes_turns and self._writer.table.choice(choice).finish is not None
+            if was_told or has_stopped(choice):
                 self._put_together(call)
         for choice in list(self._current):
             if has_stopped(choice):
