@@ -69,6 +69,8 @@ def _odd(diagnostics: tuple[Diagnostic, ...]) -> Iterator[str]:
 
 
 def _failure(error: StreamError) -> str:
+    if error.type == "unrecognised" and error.origin == "decoder":  # its message is how the bytes begin
+        return f"not a stream: {error.message}" if error.message else "not a stream"
     told = [str(word) for word in (error.type or error.code, error.message) if word]
     facts = []
     if error.type and error.code is not None and str(error.code) not in (error.type, str(error.status)):
