@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import get_args
@@ -9,7 +10,7 @@ from typing import get_args
 import pytest
 
 import chunkfold
-from chunkfold import dialects, events
+from chunkfold import dialects, errors, events
 from chunkfold.cli import _fold_parser
 from chunkfold.views import loopctl
 
@@ -101,7 +102,7 @@ def test_every_field_of_what_comes_out_is_explained_and_no_other(heading, cls):
 
 
 def test_every_part_and_every_event_is_listed_with_its_fields():
-    listed = dict(re.findall(r"`([A-Z]\w+)\(([\w, ]*)\)`", VALUES))
+    listed = dict(re.findall(r"`([A-Z]\w+)\(([\w, ]*)\)`", VALUES[: VALUES.index("## Limits")]))
     live = {events.ArgumentsPathDelta, events.ArgumentsFieldDone, events.TextPathDelta, events.TextFieldDone}
     for cls in {*get_args(events.Event), *get_args(chunkfold.Part)} - live - {chunkfold.AudioPart, chunkfold.FilePart}:
         assert listed.pop(cls.__name__) == ", ".join(cls.__struct_fields__)
@@ -111,6 +112,20 @@ def test_every_part_and_every_event_is_listed_with_its_fields():
 def test_the_code_of_the_page_on_values_runs():
     (block,) = re.findall(r"```python\n(.*?)```", VALUES, re.DOTALL)
     exec(compile(block, "values.md", "exec"), {})
+
+
+def test_every_error_is_listed_with_its_fields_and_what_else_it_is():
+    section = VALUES[VALUES.index("| error |") :].split("\n\n")[0]
+    listed = {}
+    for row in section.splitlines()[2:]:
+        names, also = row.split("|")[1:3]
+        for name, given in re.findall(r"`(\w+)(?:\(([\w, ]*)\))?`", names):
+            listed[name] = also.strip(" `")
+            assert not given or given == ", ".join(inspect.signature(getattr(errors, name)).parameters)
+    assert set(listed) == {*errors.__all__} - {"ChunkfoldError"}
+    for name, also in listed.items():
+        builtin = [base for base in getattr(errors, name).__mro__ if base.__module__ == "builtins"]
+        assert builtin[0].__name__ == (also or "Exception")
 
 
 def test_every_diagnostic_is_explained_and_no_other():
