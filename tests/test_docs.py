@@ -128,6 +128,38 @@ def test_every_error_is_listed_with_its_fields_and_what_else_it_is():
         assert builtin[0].__name__ == (also or "Exception")
 
 
+def options_in_the_manual():
+    """By door: its options as the table of the page has them, with their defaults."""
+    page = (DOCS / "doors.md").read_text(encoding="utf-8")
+    rows = page[page.index("| option |") :].split("\n\n")[0].splitlines()[2:]
+    doors = ("fold", "afold", "stream", "astream", "wrap", "Folder")
+    options = {door: {} for door in doors}
+    for row in rows:
+        names, default, said = row.strip("|").split(" | ")
+        _, only, where = said.partition("; of ")
+        for door in doors:
+            if not only or f"`{door}`" in where:
+                options[door] |= dict.fromkeys(re.findall(r"`(\w+)`", names), default.strip("` "))
+    return options
+
+
+@pytest.mark.parametrize(("door", "listed"), options_in_the_manual().items())
+def test_the_options_of_every_door_are_listed_and_no_other(door, listed):
+    parameters = inspect.signature(getattr(chunkfold, door)).parameters
+    assert set(listed) == set(parameters) - {"source", "vendor_stream"}
+    for name, default in listed.items():
+        # `None` stands for the defaults of these.
+        given = parameters[name].default
+        assert (f"{name.capitalize()}()" if name in ("limits", "policy") else repr(given)) == default.replace('"', "'")
+
+
+def test_the_folder_of_the_page_on_doors_runs():
+    page = (DOCS / "doors.md").read_text(encoding="utf-8")
+    section = page[page.index("## Bytes that you read yourself") :].split("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    exec(compile(block, "doors.md", "exec"), {})
+
+
 def test_every_diagnostic_is_explained_and_no_other():
     page = (DOCS / "fold.md").read_text(encoding="utf-8")
     section = page[page.index("## Diagnostics") : page.index("## Where reasonable people differ")]
