@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -126,6 +126,20 @@ def test_every_error_is_listed_with_its_fields_and_what_else_it_is():
     for name, also in listed.items():
         builtin = [base for base in getattr(errors, name).__mro__ if base.__module__ == "builtins"]
         assert builtin[0].__name__ == (also or "Exception")
+
+
+def test_every_decision_of_a_policy_is_explained_with_all_its_words():
+    page = (DOCS / "fold.md").read_text(encoding="utf-8")
+    rows = page[page.index("| field of `Policy` |") :].split("\n\n")[0].splitlines()[2:]
+    listed = {row.split("|")[1].strip(" `"): re.findall(r"`([^`]+)`", row.split("|")[2]) for row in rows}
+    decisions = {}
+    for name, hint in get_type_hints(chunkfold.Policy).items():
+        if name in chunkfold.Policy.__struct_fields__:
+            default = getattr(chunkfold.Policy(), name)
+            words = get_args(hint) or ((True, False) if hint is bool else (default,))
+            assert words[0] == default
+            decisions[name] = [str(word) or '""' for word in words]
+    assert listed == decisions
 
 
 def options_in_the_manual():
