@@ -380,6 +380,29 @@ def test_an_error_after_the_finish_leaves_the_reason():
 # How it ended
 
 
+def answers(*reasons):
+    """A payload of Gemini's with so many answers."""
+    parts = {"content": {"role": "model", "parts": [{"text": "a"}]}}
+    return {"candidates": [{"index": at, **parts, "finishReason": reason} for at, reason in enumerate(reasons)]}
+
+
+@pytest.mark.parametrize(
+    ("reasons", "ended", "truncated"),
+    [
+        ([("STOP", None)], "eof", True),
+        ([(None, "STOP"), ("STOP",)], "clean", False),
+        ([(None, None, None), ("STOP", None, "MAX_TOKENS")], "eof", True),
+    ],
+)
+def test_one_of_several_answers_that_is_over_does_not_end_the_others(reasons, ended, truncated):
+    """Where the end of the body is the end, a reason for each shows that it was not cut."""
+    frames = [sse(answers(*told)) for told in reasons]
+    response = assert_laws(b"".join(frames), frames)
+    assert (response.dialect, response.ended, response.truncated) == ("gemini", ended, truncated)
+    again = chunkfold.Response.from_native(response.to_native())
+    assert (again.ended, again.truncated) == (ended, truncated)
+
+
 @pytest.mark.parametrize(
     ("body", "ended", "truncated"),
     [

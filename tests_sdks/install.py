@@ -19,9 +19,12 @@ ROOT = Path(__file__).parent.parent
 NEEDED = ("pytest", "pytest-xdist", "anyio", "trio", "httpx", "requests")
 
 
+# Most of the modules that SDKs bring are never imported, so that they are not compiled.
+INSTALL = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+
+
 def pip(*what: str) -> bool:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    return subprocess.run([*INSTALL, *what], cwd=ROOT, check=False).returncode == 0
 
 
 def main() -> None:

@@ -26,18 +26,22 @@ LARGEST = 100_000
 
 
 def streams(sdk):
-    """Name and body of every case and recorded stream that the server of that SDK could send."""
-    for path in case_files(sdk.dialect):
+    """
+    Name and body of every case and recorded stream that the server of that SDK could send. Those that speak as OpenAI
+    does read the same ones: a part of them will do.
+    """
+    is_alike = sdk.dialect == "openai-chat" and sdk.package != "openai"
+    for path in case_files(sdk.dialect)[:: 2 if is_alike else 1]:
         case = load_case(path)
         framing = case.get("inner_framing") or case["framing"]
         is_left_out = "perf" in path.stem or case.get("options") or path.stem in TEXTS
         body = b"" if is_left_out else body_of(case)
         if 0 < len(body) <= LARGEST and KINDS.get(framing) == sdk.kind:
             yield path.stem, body
-    yield from recorded(sdk)
+    yield from recorded(sdk, 6 if is_alike else 1)
 
 
-def recorded(sdk):
+def recorded(sdk, step):
     if not CORPUS.is_dir():
         return
     entries = map(json.loads, (CORPUS / "expected.jsonl").read_text(encoding="utf-8").splitlines())
@@ -48,8 +52,7 @@ def recorded(sdk):
         and CANONICAL.get(entry["dialect"], entry["dialect"]) == sdk.dialect
         and (CORPUS / entry["path"]).stat().st_size <= LARGEST
     ]
-    # Those that speak as OpenAI does read the same streams: a part of them will do.
-    for path in paths[:: 4 if sdk.dialect == "openai-chat" and sdk.package != "openai" else 1]:
+    for path in paths[::step]:
         yield path, (CORPUS / path).read_bytes()
 
 

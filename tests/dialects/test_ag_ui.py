@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chunkfold import fold
+from chunkfold import Response, fold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -665,3 +665,9 @@ def test_what_is_told_again_beside_a_call_is_kept():
     again = [{**start, "parentMessageId": "n", "title": "T"}, *rest]
     response = folded(START, {**start, "parentMessageId": "m"}, *rest, *again, RESULT, END)
     assert response.tool_calls[0].extra == {"parentMessageId": "n", "title": "T"}
+
+
+@pytest.mark.parametrize("said", [{}, {"outcome": None}, {"error": {"message": "no"}}])
+def test_the_messages_of_a_run_that_did_not_finish_are_no_whole_answer(said):
+    body = {"threadId": "t", "runId": "r", "messages": [{"role": "assistant", "id": "m", "content": "Hal"}], **said}
+    assert Response.from_native(body).truncated is not bool(said)

@@ -179,6 +179,47 @@ def test_a_compaction_in_pieces_is_one_and_null_erases_nothing_of_it(ends):
     assert response.parts[0].payload == response.to_native()["content"][0] == whole
 
 
+def of_block(index, kind, **fields):
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **fields}}
+
+
+@pytest.mark.parametrize("signed_by", ["compaction_delta", "signature_delta"])
+def test_a_compaction_is_sent_back_with_its_signature_and_the_tools_that_have_changed(signed_by):
+    """The reference wants the block back unchanged: no change of a tool is an empty list, one not computed is none."""
+    start = {"type": "compaction", "content": None, "encrypted_content": None}
+    response = folded(
+        START,
+        {"type": "content_block_start", "index": 0, "content_block": start},
+        of_block(0, "compaction_delta", content="So far.", encrypted_content=None, tool_changes=[]),
+        of_block(0, signed_by, signature="S"),
+        stopped(0),
+        {"type": "message_stop"},
+    )
+    whole = {**start, "content": "So far.", "signature": "S", "tool_changes": []}
+    assert response.to_native()["content"] == response.message.to_request("anthropic-messages")["content"] == [whole]
+
+
+def test_a_signature_is_of_the_block_that_it_comes_for():
+    """Also one of a model that signs what it calls and says: the block goes on behind it."""
+    response = folded(
+        START,
+        BLOCK,
+        PIECE,
+        of_block(0, "signature_delta", signature="S"),
+        of_block(0, "text_delta", text="lo"),
+        stopped(0),
+        CALL,
+        of_block(1, "signature_delta", signature="T"),
+        argument(1, '{"x":1}'),
+        {"type": "message_stop"},
+    )
+    assert response.to_native()["content"] == [
+        {"type": "text", "text": "Hallo", "signature": "S"},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {"x": 1}, "signature": "T"},
+    ]
+    assert response.diagnostics == ()
+
+
 def argument(index, text):
     return {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": text}}
 
@@ -230,3 +271,19 @@ def test_what_the_helper_of_the_sdk_derives_from_its_events_says_nothing_new():
     response = folded(*events)
     assert response == folded(*(event for event in events if event["type"] not in derived))
     assert [part.kind for part in response.parts] == ["reasoning", "text", "tool_call"]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_a_text_cites_twice_is_in_the_body_twice(ends):
+    """Annotations have no repeats, but a message that was not streamed lists all that the model cited."""
+    one, other = {"url": "u", "cited_text": "x"}, {"url": "v", "cited_text": "y"}
+    response = folded(
+        START,
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "", "citations": [one]}},
+        of_block(0, "citations_delta", citation=other),
+        of_block(0, "text_delta", text="Hallo"),
+        of_block(0, "citations_delta", citation=one),
+        *([stopped(0), {"type": "message_stop"}] if ends else []),
+    )
+    assert response.parts[0].annotations == (one, other)
+    assert response.to_native()["content"] == [{"type": "text", "text": "Hallo", "citations": [one, other, one]}]

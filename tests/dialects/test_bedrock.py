@@ -171,6 +171,16 @@ def test_what_is_withheld_is_whole_where_its_block_was_not_stopped():
     assert folder.close().parts[0].encrypted == base64.b64encode(b"veil").decode()
 
 
+def test_what_a_text_cites_twice_is_in_the_body_twice():
+    """Annotations have no repeats, but Converse lists all that the model cited."""
+    one, other = ({"title": title, "location": {"web": {"url": "u"}}} for title in ("a", "b"))
+    response = converse({"text": "Low"}, {"citation": one}, {"citation": other}, {"text": " tide"}, {"citation": one})
+    assert response.parts[0].annotations == (one, other)
+    assert response.to_native()["output"]["message"]["content"] == [
+        {"citationsContent": {"content": [{"text": "Low tide"}], "citations": [one, other, one]}}
+    ]
+
+
 def test_a_delta_of_a_call_may_say_more_than_its_input():
     start = {"toolUse": {"toolUseId": "t", "name": "f", "a": 1}}
     response = converse({"toolUse": {"input": "{", "b": 2}}, {"toolUse": {"input": "}", "b": 3}}, start=start)

@@ -1,6 +1,8 @@
-"""What applications at DashScope say of the models that they ask."""
+"""What applications at DashScope say of the models that they ask, and models of their tokens."""
 
 from __future__ import annotations
+
+import pytest
 
 from chunkfold import Usage
 from tests.laws import assert_laws
@@ -33,3 +35,39 @@ def test_an_event_named_error_is_one_whatever_it_says():
     frames = [event("He", "null"), failed]
     response = assert_laws(b"".join(frames), frames)
     assert (response.text, response.error.message, response.finish_reason) == ("He", "Internal error", "error")
+
+
+ENTRIES = [{"token": token, "logprob": 0.0, "bytes": None, "top_logprobs": []} for token in ("ha", "!", "ha", "ha")]
+
+
+def said(text, entries, reason="null"):
+    choice = {"finish_reason": reason, "message": {"role": "assistant", "content": text}, "logprobs": entries}
+    return sse({"output": {"choices": [choice]}, "request_id": "r"}, "result")
+
+
+PIECES, WHOLE = ("ha", "!", "ha", "ha", ""), ("ha", "ha!", "ha!ha", "ha!haha", "ha!haha")
+
+
+@pytest.mark.parametrize(("texts", "is_whole"), [(PIECES, False), (WHOLE, False), (WHOLE, True)])
+def test_the_logprobs_are_those_of_all_tokens(texts, is_whole):
+    """Beside pieces those of new tokens, beside whole texts maybe those of all so far."""
+    told = [ENTRIES[0 if is_whole else at : at + 1] for at in range(4)]
+    frames = [said(text, {"content": entries}) for text, entries in zip(texts, told, strict=False)]
+    frames.append(said(texts[4], None, "stop"))
+    response = assert_laws(b"".join(frames), frames)
+    assert response.text == "ha!haha"
+    assert response.logprobs == tuple(ENTRIES)
+    assert response.to_native()["output"]["choices"] == [
+        {
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "ha!haha"},
+            "logprobs": {"content": ENTRIES},
+        }
+    ]
+
+
+@pytest.mark.parametrize("odd", [{}, {"content": []}, {"content": None, "refusal": []}, [1], {"tokens": ["ha"]}])
+def test_logprobs_that_are_none_stand_where_they_came(odd):
+    response = assert_laws(said("ha", odd, "stop"), [said("ha", odd, "stop")])
+    assert response.logprobs == ()
+    assert response.to_native()["output"]["choices"][0]["logprobs"] == odd

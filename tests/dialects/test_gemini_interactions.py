@@ -405,3 +405,39 @@ def test_a_call_that_was_stopped_before_its_arguments_is_not_one_without_any(sto
     frames = [begun("v1_a"), *(call[:1] if stopped else call), CHECKPOINT, *REST]
     response = assert_laws(b"".join(map(sse, frames)), [*map(sse, frames)])
     assert [call.status for call in response.tool_calls] == ["truncated" if stopped else "empty"]
+
+
+PICTURE = {"type": "image", "mime_type": "image/png", "data": "iVBORw=="}
+
+
+def paragraph(text):
+    return {"type": "text", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("contents", "summary"),
+    [
+        (["H", "m", PICTURE, "So"], ["Hm", PICTURE, "So"]),
+        ([PICTURE, "H", "m"], [PICTURE, "Hm"]),
+        (["Hm", PICTURE], ["Hm", PICTURE]),
+        ([PICTURE, "Hm", "", PICTURE, PICTURE, "S", "o", PICTURE], [PICTURE, "Hm", PICTURE, PICTURE, "So", PICTURE]),
+    ],
+)
+def test_a_thought_with_pictures_keeps_its_order(contents, summary):
+    """Models that draw think in pictures, too. What is said between two of them is a paragraph of its own."""
+    contents, summary = (
+        [paragraph(one) if isinstance(one, str) else one for one in all_] for all_ in (contents, summary)
+    )
+    deltas = [{"type": "thought_summary", "content": one} for one in contents]
+    deltas.append({"type": "thought_signature", "signature": "c2ln"})
+    frames = [
+        sse({"event_type": "interaction.created", "interaction": {"id": "v1", "object": "interaction"}}),
+        sse({"event_type": "step.start", "index": 0, "step": {"type": "thought"}}),
+        *(sse({"event_type": "step.delta", "index": 0, "delta": delta}) for delta in deltas),
+        sse({"event_type": "step.stop", "index": 0}),
+        sse({"event_type": "interaction.completed", "interaction": {"id": "v1", "status": "completed"}}),
+    ]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.to_native()["steps"] == [{"type": "thought", "signature": "c2ln", "summary": summary}]
+    assert response.reasoning == "\n\n".join(one["text"] for one in summary if one is not PICTURE)
+    assert chunkfold.Response.from_native(response.to_native()).reasoning == response.reasoning

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chunkfold import Usage, fold
+from chunkfold import Response, Usage, fold
 from tests.laws import assert_laws, assert_templates_change_nothing
 from tests.streams import sse
 
@@ -263,6 +263,18 @@ def test_what_the_sdk_says_of_an_approval_inside_is_of_the_call():
     )
     (part,) = response.parts
     assert part.extra["approval"] == {"id": "a", "approved": False}
+
+
+def test_what_an_approval_is_about_has_the_name_that_it_has_in_the_message():
+    asked = {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c", "signature": "s"}
+    response = folded(
+        STEP,
+        {"type": "tool-input-available", "toolCallId": "c", "toolName": "f", "input": {"x": 1}},
+        {**asked, "approvalDescriptor": {"action": "pay"}},
+        {"type": "finish"},
+    )
+    (part,) = response.to_native()["parts"][1:]
+    assert part["approval"] == {"id": "a", "signature": "s", "descriptor": {"action": "pay"}}
 
 
 @pytest.mark.parametrize(
@@ -608,3 +620,19 @@ def test_a_source_before_the_first_part_of_a_later_step_stays():
     response = folded(STEP, *text("1", "One."), source("a"), STEP, source("b"), *text("2", "Two"), RESET, *text("2", "3."))  # fmt: skip
     assert [item["sourceId"] for item in response.annotations] == ["a", "b"]
     assert shown(response) == ["-", "One.", "a", "-", "b", "3."]
+
+
+@pytest.mark.parametrize(
+    ("part", "truncated"),
+    [
+        ({"type": "text", "text": "Hal", "state": "streaming"}, True),
+        ({"type": "tool-f", "toolCallId": "c", "state": "input-streaming", "input": {"x": 1}}, True),
+        ({"type": "text", "text": "Hal", "state": "done"}, False),
+        ({"type": "text", "text": "Hal"}, False),
+    ],
+)
+def test_a_message_that_was_stored_amid_a_part_is_no_whole_answer(part, truncated):
+    message = {"id": "m", "role": "assistant", "parts": [{"type": "step-start"}, part]}
+    assert Response.from_native(message).truncated is truncated
+    for said in ({"finishReason": "stop"}, {"abort": {}}):
+        assert not Response.from_native({**message, **said}).truncated

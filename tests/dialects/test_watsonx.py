@@ -82,3 +82,32 @@ def test_ever_other_warnings_cost_no_more_than_they_are():
     payloads = [{"id": "c", "model_id": "m", "choices": [], "system": {"warnings": [{"id": n}]}} for n in range(300)]
     told = [event for event in Decoder("watsonx").feed(b"".join(map(sse, payloads))) if event.type == "extra"]
     assert [event.value for event in told if event.path[0] == "system"] == [{"id": n} for n in range(300)]
+
+
+def test_the_tokens_of_a_generation_are_those_of_all_events():
+    """Each event tells those of its own text; the tokens of the prompt come once."""
+    read, said = (
+        [{"text": "Tide?", "logprob": -2.0}],
+        [{"text": text, "logprob": -0.5, "rank": 1} for text in ("Lo", "w")],
+    )
+    facts = {"generated_text": "", "stop_reason": "not_finished"}
+    events = [
+        {**facts, "input_tokens": read, "generated_tokens": []},
+        {**facts, "generated_text": "Lo", "generated_tokens": said[:1]},
+        {**facts, "generated_text": "w", "generated_tokens": said[1:]},
+        {"generated_text": "", "stop_reason": "eos_token", "generated_tokens": None},
+    ]
+    frames = [sse({"model_id": "g", "results": [event]}) for event in events]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.logprobs == tuple(said)
+    assert response.to_native()["results"] == [
+        {"generated_text": "Low", "stop_reason": "eos_token", "input_tokens": read, "generated_tokens": said}
+    ]
+
+
+@pytest.mark.parametrize("odd", [[], "Lo", {"text": "Lo"}])
+def test_tokens_that_are_none_stand_where_they_came(odd):
+    result = {"generated_text": "Low", "stop_reason": "eos_token", "generated_tokens": odd}
+    frames = [sse({"model_id": "g", "results": [result]})]
+    response = assert_laws(b"".join(frames), frames)
+    assert response.to_native()["results"] == [result]

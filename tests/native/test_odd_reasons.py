@@ -57,6 +57,25 @@ def test_a_whole_body_keeps_it(dialect, body, reason):
     assert different(body, Response.from_native(body, dialect).to_native()) == []
 
 
+# What has other fields that say that it is over.
+OVER_ANYWAY = ("openai-responses", "mistral-conversations", "ollama")
+
+
+@pytest.mark.parametrize(("dialect", "body"), [one for one in ALL if one[0] not in OVER_ANYWAY])
+def test_a_whole_body_without_one_is_no_whole_answer(dialect, body):
+    """No provider sends such: it was made of a stream that was cut, or is one of several of one message."""
+    told = Response.from_native(with_reason(body, "stop"), dialect)
+    assert (told.ended, told.truncated) == ("clean", False)
+    cut = Response.from_native(with_reason(body, None), dialect)
+    assert (cut.ended, cut.truncated) == ("eof", True)
+
+
+def test_a_body_of_coheres_first_api_is_over_where_it_says_what_it_cost():
+    """Old ones have no reason."""
+    body = {"response_id": "r", "text": "a", "generation_id": "g", "meta": {"api_version": {"version": "1"}}}
+    assert Response.from_native(body, "cohere-v1").ended == "clean"
+
+
 @pytest.mark.parametrize("reason", REASONS, ids=repr)
 @pytest.mark.parametrize("dialect", STREAMS)
 def test_a_stream_keeps_it(dialect, reason):

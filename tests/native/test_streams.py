@@ -137,6 +137,7 @@ def check(body_bytes, dialect, *, may_lose=False, may_differ=False):
     assert Response.from_json(response.to_json()).to_native() == body
     again = chunkfold.fold(_json.encode(body).encode(), response.dialect)
     assert (facts(again) == facts(response)) is not may_differ
+    assert again.truncated or not response.truncated
     # What is an error by itself stands under the name of one.
     payloads = [{"error": payload} if body.get("error") == payload else payload for payload in payloads]
     wrong = lost(*spoken(response, payloads), body)

@@ -196,6 +196,12 @@ class Table:
         """Why the model stopped, for each choice of which that was said: our reason and the provider's word."""
         return [(at, *state.finish) for at, state in self.choices.items() if state.finish is not None]
 
+    @property
+    def is_finished(self) -> bool:
+        """True if it was said why the model stopped: of each choice that came."""
+        came = [state for state in self.choices.values() if state.slots or state.finish is not None]
+        return bool(came) and all(state.finish is not None for state in came)
+
     def new(self, choice: int, kind: Kind) -> Slot:
         """
         A slot at the next index.

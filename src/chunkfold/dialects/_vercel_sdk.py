@@ -15,7 +15,7 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NAMES", "chunk_of", "in_envelope", "model_of", "opened", "sdk_usage", "usage_of"]
+__all__ = ["NAMES", "chunk_of", "in_envelope", "is_done", "model_of", "opened", "sdk_usage", "usage_of"]
 
 # The type that the browser is told, and the fields that have another name.
 NAMES: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -135,6 +135,14 @@ def model_of(payload: Mapping[str, Any]) -> str | None:
         if isinstance(model, str):
             return model
     return None
+
+
+def is_done(message: Mapping[str, Any]) -> bool:
+    """False for a UI message that was stored while a part of it was still coming, unless it says how it ended."""
+    if message.get("finishReason") is not None or "abort" in message:
+        return True
+    parts = [part for part in message["parts"] if isinstance(part, dict)]
+    return all(part.get("state") not in ("streaming", "input-streaming") for part in parts)
 
 
 def usage_of(payload: Mapping[str, Any]) -> Any:

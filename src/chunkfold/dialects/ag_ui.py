@@ -514,7 +514,7 @@ class AGUI(Dialect):
         w = self.w
         self.restated(payload["messages"])
         self.whole()
-        self.end_seen = True
+        self.end_seen = "outcome" in payload
         w.message(id=payload.get("runId"), model=said(payload, "model"))
         self._take_input(payload)
         w.extras(payload, _RUN | {"messages"})

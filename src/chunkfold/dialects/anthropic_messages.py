@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event
-from chunkfold.dialects._slots import CALLS
+from chunkfold.dialects._slots import CALLS, is_news
 from chunkfold.dialects._usage import anthropic_usage
 from chunkfold.dialects._words import counted, has_repeats, is_blank, is_empty, telling, word
 
@@ -34,7 +34,7 @@ _ERROR = frozenset({"error"})
 _TYPE = frozenset({"type"})
 # What says all of itself: other events may have usage and more beside what they say.
 _APART = frozenset({"message", "vertex_event"})
-_COMPACTION = ("content", "encrypted_content")
+_SUMMARY = frozenset({"type", "content"})
 _NO_FIELDS: frozenset[str] = frozenset()
 _NO_DELTA = (None, _NO_FIELDS)
 
@@ -79,10 +79,12 @@ class AnthropicMessages(Dialect):
         self._last: Any = None
         # What open compactions have said so far, given to the part whole when its block stops.
         self._summaries: dict[Slot, list[str]] = {}
+        # What open texts cite, as often as it came.
+        self._cited: dict[Slot, list[Any]] = {}
 
     def close(self) -> None:
         """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
-        for slot in list(self._summaries):
+        for slot in [*self._summaries, *self._cited]:
             self._sum_up(slot)
         self.w.cut_though_stopped(0)
         self.cut_in_a_body()
@@ -124,6 +126,7 @@ class AnthropicMessages(Dialect):
     def begin_again(self, next_id: Any = None) -> None:
         self._again = None
         self._summaries.clear()
+        self._cited.clear()
         super().begin_again(next_id)
 
     def _whole_message(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -135,7 +138,7 @@ class AnthropicMessages(Dialect):
         self._take_message(payload, frame)
         if "role" in payload:
             self.w.extra(("role",), payload["role"])
-        self.end_seen = True
+        self.end_seen = self.end_seen or self.w.finished > 0
 
     def _take_message(self, message: dict[str, Any], frame: Frame, *path: str) -> None:
         """The facts, and the content that a start may already hold (a continued tool call, a whole message)."""
@@ -151,7 +154,7 @@ class AnthropicMessages(Dialect):
             w.delta(w.start(0, "text", key=0, number="text", extra={"$form": "string"}), content)
             content = None
         for place, block in w.objects("content", content):
-            w.stop(self._start(place, block, frame, *path, "content", place))
+            self._stop(self._start(place, block, frame, *path, "content", place))
         w.usage(message.get("usage"), anthropic_usage)
         w.extras(message, _START | _ERROR)
         w.blanks(message, ("content",))
@@ -193,9 +196,7 @@ class AnthropicMessages(Dialect):
             w.delta(slot, block.get("text"))
             citations = block.get("citations")
             if isinstance(citations, list):
-                w.annotations(0, slot, citations)
-                if has_repeats(citations):
-                    w.update(slot, extra={"citations": citations})
+                self._cite(slot, citations)
         elif kind == "thinking":
             w.delta(slot, block.get("thinking"))
             w.update(slot, signature=block.get("signature"))
@@ -273,6 +274,11 @@ class AnthropicMessages(Dialect):
 
     def _signature_delta(self, index: Any, delta: dict[str, Any]) -> None:
         """A whole signature: it replaces. An empty one says that there is such a field."""
+        slot = self.w.slot(0, index)
+        if slot is not None and slot.open and slot.kind != "reasoning":
+            # Compactions are signed as well.
+            self._keep(slot, delta, _NO_FIELDS)
+            return
         signature = delta.get("signature")
         extra = {"signature": ""} if signature == "" else None
         self.w.update(self._slot(index, "thinking"), signature=signature, extra=extra)
@@ -280,7 +286,11 @@ class AnthropicMessages(Dialect):
     def _citations_delta(self, index: Any, delta: dict[str, Any]) -> None:
         citation = delta.get("citation")
         if citation:
-            self.w.annotations(0, self._slot(index, "text"), [citation])
+            self._cite(self._slot(index, "text"), [citation])
+
+    def _cite(self, slot: Slot, citations: list[Any]) -> None:
+        self._cited.setdefault(slot, []).extend(citations)
+        self.w.annotations(0, slot, citations)
 
     def _input_json_delta(self, index: Any, delta: dict[str, Any]) -> None:
         text = delta.get("partial_json")
@@ -296,20 +306,27 @@ class AnthropicMessages(Dialect):
         self.w.delta(slot, text)
 
     def _compaction_delta(self, index: Any, delta: dict[str, Any]) -> None:
-        """A summary, in one piece as documented. What is encrypted of it replaces."""
+        """A summary, in one piece as documented. All else replaces, and goes back even if empty."""
         slot = self.w.slot(0, index) or self.w.start(0, "unknown", key=index, name="compaction")
-        said = {name: delta[name] for name in _COMPACTION if not is_blank(delta.get(name))}
-        if isinstance(said.get("content"), str):
+        known, content = slot.extra or {}, delta.get("content")
+        told = {name: value for name, value in delta.items() if name not in _SUMMARY and is_news(value, known, name)}
+        if isinstance(content, str) and content:
             pieces = self._summaries.setdefault(slot, [])
-            pieces.append(said["content"])
-            if len(pieces) > 1:
-                del said["content"]
-        self.w.update(slot, extra=said)
+            pieces.append(content)
+            if len(pieces) == 1:
+                told["content"] = content
+        elif content or "content" not in known:
+            told["content"] = content
+        slot.extra = {**known, **told}
+        self.w.update(slot, extra=told)
 
     def _sum_up(self, slot: Slot) -> None:
         pieces = self._summaries.pop(slot, ())
         if len(pieces) > 1:
             self.w.update(slot, extra={"content": "".join(pieces)})
+        cited = self._cited.pop(slot, [])
+        if has_repeats(cited):
+            self.w.update(slot, extra={"citations": cited})
 
     def _slot(self, index: Any, block: str) -> Slot:
         """The block of that index and type. One that was never started is opened by its first delta."""
@@ -433,7 +450,7 @@ DELTAS: dict[str, tuple[Callable[[AnthropicMessages, Any, dict[str, Any]], None]
     "signature_delta": (AnthropicMessages._signature_delta, frozenset({"type", "signature"})),
     "citations_delta": (AnthropicMessages._citations_delta, frozenset({"type", "citation"})),
     "input_json_delta": (AnthropicMessages._input_json_delta, frozenset({"type", "partial_json"})),
-    "compaction_delta": (AnthropicMessages._compaction_delta, frozenset({"type", *_COMPACTION})),
+    "compaction_delta": (AnthropicMessages._compaction_delta, _SUMMARY),
 }
 
 AnthropicMessages.payloads = (*HANDLERS, *DELTAS)

@@ -18,7 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in, exceptions_in
 from chunkfold.dialects._usage import count, total
-from chunkfold.dialects._words import are_objects_once, is_blank, is_empty, is_real, said_in
+from chunkfold.dialects._words import are_objects_once, has_repeats, is_blank, is_empty, is_real, said_in
 from chunkfold.response import Usage
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class BedrockConverse(Dialect):
         self._results: dict[Any, list[Any]] = {}
         # What is withheld and came in pieces, which are one blob: the first piece, and those after it.
         self._withheld: dict[Any, list[str]] = {}
+        # What texts cite, as often as it came.
+        self._cited: dict[Any, list[Any]] = {}
         # Argument text for blocks that are no calls.
         self._orphans: dict[Any, list[str]] = {}
 
@@ -271,6 +273,7 @@ class BedrockConverse(Dialect):
     def _citation(self, index: Any, citation: dict[str, Any]) -> None:
         """Whole. It cites the text of its block; Nova gives each a block of its own, without text."""
         self.w.annotations(0, self._part(index, "text"), [citation])
+        self._cited.setdefault(index, []).append(citation)
 
     def _image(self, index: Any, image: dict[str, Any]) -> None:
         slot = self._part(index, "image")
@@ -314,6 +317,10 @@ class BedrockConverse(Dialect):
             pieces = self._withheld.pop(index, ())
             if len(pieces) > 1:
                 self.w.update(slot, extra={"encrypted": _one_blob(pieces)})
+        elif slot.kind == "text":
+            cited = self._cited.pop(index, [])
+            if has_repeats(cited):
+                self.w.update(slot, extra={"citationsContent": {"citations": cited}})
         self.w.stop(slot)
 
     # The answer of Converse, which is not streamed
@@ -334,7 +341,7 @@ class BedrockConverse(Dialect):
         self._usage(payload)
         w.extras(payload, _WHOLE | exceptions_in(payload).keys())
         self._finish(payload)
-        self.end_seen = True
+        self.end_seen = self.w.finished > 0
         self._tell_errors(payload)
 
     def _tell_errors(self, payload: dict[str, Any]) -> None:

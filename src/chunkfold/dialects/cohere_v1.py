@@ -77,7 +77,8 @@ class CohereV1(Dialect):
         if _is_whole(payload):
             self.whole()
             self._take_response(payload, frame)
-            self.end_seen = True
+            # Old bodies have no reason, but say what they cost.
+            self.end_seen = self.w.finished > 0 or "meta" in payload
             self.tell_error(payload)
             return
         self.strange(payload, frame, kind, may_be_body=True)

@@ -101,7 +101,7 @@ class CohereV2(Dialect):
             self.w.blanks(payload["message"], (), "message")
             self._rest(payload["message"], payload, _BODY)
             self._facts(payload)
-            self.end_seen = True
+            self.end_seen = self.w.finished > 0
             return
         self.strange(payload, frame, kind, may_be_body=True)
 
@@ -249,7 +249,7 @@ class CohereV2(Dialect):
             rest["$absent"] += [key for key in ("arguments",) if key not in function]
         if function.get("arguments") is not None and not isinstance(function["arguments"], str):
             rest["$form"] = "object"
-        self._calls[number] = self.w.call(
+        slot = self._calls[number] = self.w.call(
             0,
             number=number,
             id=call.get("id"),
@@ -259,6 +259,8 @@ class CohereV2(Dialect):
             tool_type=word(call.get("type"), default="function"),
             extra={**rest, "function": more} if more else rest,
         )
+        if self._is_whole:
+            self.w.stop(slot)
 
     def _tool_call_end(self, message: dict[str, Any], payload: dict[str, Any], frame: Frame) -> None:
         number = _number(payload)

@@ -33,7 +33,8 @@ _TOP = {"request_id": str, "output": dict, "usage": dict}
 _KNOWN = frozenset(_TOP)
 _ERROR = frozenset({"code", "message", "error"})
 _OUTPUT = frozenset({"text", "finish_reason", "choices"})
-_CHOICE = frozenset({"index", "finish_reason", "message"})
+_CHOICE = frozenset({"index", "finish_reason", "message", "logprobs"})
+_ENTRIES = frozenset({"content"})
 _CALL = frozenset({"index", "id", "type", "function"})
 _FUNCTION = frozenset({"name", "arguments"})
 _NOTHING = (None, "")
@@ -58,6 +59,8 @@ class DashScope(Dialect):
         # The last text of each part as sent, until it is known whether texts are whole or pieces.
         self._last: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
+        # While texts are taken for whole ones: the log-probabilities so far, by choice.
+        self._probabilities: dict[int, list[Any]] = {}
         self._known = writer.cumulative_is_asked
         # The payload is a body that was not streamed.
         self._is_whole: bool | None = None
@@ -114,8 +117,26 @@ class DashScope(Dialect):
                     w.extra((*path, "message", key), value)
         elif message:
             w.extra((*path, "message"), message)
+        self._logprobs(index, choice.get("logprobs"), (*path, "logprobs"))
         w.finish_at(index, choice.get("finish_reason"), *path, "finish_reason")
         w.extras(choice, _CHOICE, *path)
+
+    def _logprobs(self, index: int, value: Any, path: tuple[str | int, ...]) -> None:
+        """Those of new tokens, or, where texts are whole, of all so far: then they begin with those that came."""
+        entries = value.get("content") if isinstance(value, dict) else None
+        if not isinstance(entries, list):
+            if value:
+                self.w.extra(path, value)
+            return
+        new = entries
+        if self.w.cumulative:
+            known = self._probabilities.get(index, [])
+            if entries[: len(known)] == known:
+                new = entries[len(known) :]
+            self._probabilities[index] = known + new
+        self.w.logprobs(index, new)
+        self.w.blanks(value, (), *path)
+        self.w.extras(value, _ENTRIES, *path)
 
     # The fields of a message
 

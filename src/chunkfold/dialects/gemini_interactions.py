@@ -418,10 +418,13 @@ class GeminiInteractions(Dialect):
             if inner != {"type": "text"}:
                 self.w.update(slot, extra=slot.news({"summary": [inner]}))
         elif content:
+            self._stop(index)  # what follows a picture is another paragraph
             self.w.unknown("thought_summary", content)
 
     def _thought_signature(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:
-        slot = self._content(index, "reasoning", {"summary": True})
+        slot = self.w.slot(0, index)
+        if slot is None or slot.kind != "reasoning":
+            slot = self._content(index, "reasoning", {"summary": True})
         self.w.update(slot, signature=delta.get("signature"))
 
     def _arguments(self, index: int | str, delta: dict[str, Any], frame: Frame, *path: str | int) -> None:

@@ -100,7 +100,6 @@ class TGI(Dialect):
         if not isinstance(details, dict):
             w.extra(("details",), details)
             return
-        self.end_seen = True
         tokens, reason = details.get("tokens"), details.get("finish_reason")
         w.blanks(details, (), "details")
         if isinstance(tokens, list):
@@ -109,6 +108,7 @@ class TGI(Dialect):
             w.extra(("details", "tokens"), tokens)
         w.usage({key: details[key] for key in _COUNTS if key in details}, _usage)
         w.finish_at(0, reason, "details", "finish_reason")
+        self.end_seen = w.finished > 0 or not w.is_whole
         w.extras(details, _DETAILS, "details")
 
 

@@ -19,7 +19,7 @@ from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import inline_bytes, media_kind
 from chunkfold.dialects._vercel_placed import PlacedParts
-from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, model_of, opened, sdk_usage, usage_of
+from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, is_done, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
 from chunkfold.parts import UnknownPart
 
@@ -372,6 +372,8 @@ class VercelUI(Dialect):
             self.w.unknown("tool-approval-request", payload)
             return
         approval = {"id": payload.get("approvalId"), **_rest(payload, _APPROVAL)}
+        if "approvalDescriptor" in approval:
+            approval["descriptor"] = approval.pop("approvalDescriptor")  # as messages call it
         self._approvals[_key(payload.get("approvalId"))] = (key, approval)
         self.w.update(slot, extra={"approval": approval})
 
@@ -438,7 +440,7 @@ class VercelUI(Dialect):
         """The message with all its parts, in each of which is what several chunks say."""
         w = self.w
         self.restated(payload["parts"], {"id": payload.get("id"), "model": model_of(payload)})
-        self.end_seen = True
+        self.end_seen = is_done(payload)
         self.whole()
         w.message(id=payload.get("id"), role=payload.get("role"), model=model_of(payload))
         w.blanks(payload, ())

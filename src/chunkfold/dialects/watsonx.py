@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _TOP = frozenset({"results", "error", "errors"})
 _COUNTS = ("input_token_count", "generated_token_count")
 _usage = partial(two_counts, *_COUNTS)
-_RESULT = frozenset({"generated_text", "stop_reason", "moderations", *_COUNTS})
+_RESULT = frozenset({"generated_text", "stop_reason", "moderations", "generated_tokens", *_COUNTS})
 
 
 class Watsonx(OpenAIChat):
@@ -125,6 +125,11 @@ class Watsonx(OpenAIChat):
                 w.extra((*path, key), result[key])
         w.usage({key: value for key, value in self._counts.items() if not is_blank(value)}, _usage)
         self._moderations(index, result.get("moderations"))
+        tokens = result.get("generated_tokens")
+        if isinstance(tokens, list):
+            w.logprobs(index, tokens)
+        elif tokens:
+            w.extra((*path, "generated_tokens"), tokens)
         word = result.get("stop_reason")
         if is_real(word) and str(word).lower() != "not_finished":
             w.finish(index, word, "content_filter" if index in self._filtered else None)

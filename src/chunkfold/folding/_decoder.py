@@ -211,7 +211,7 @@ class Decoder:
         # A body that is one document or an array ends where it ends, and so do payloads whose end mark is none.
         as_payloads = self._mode == "payloads" and dialect.ends_with_done
         body_ends = dialect.ends_with_body or as_payloads or framer.framing in ("json", "json-array")
-        if (framer.closed_array and dialect.ends_with_body) or (body_ends and self._writer.finished):
+        if (framer.closed_array and dialect.ends_with_body) or (body_ends and self._writer.table.is_finished):
             return "clean"
         return "eof"
 

@@ -12,6 +12,7 @@ from chunkfold.assembly._extras import key_of
 from chunkfold.native import openai_chat
 from chunkfold.native._build import (
     APPEND,
+    EXTEND,
     FIRST,
     LAST,
     Rule,
@@ -43,6 +44,7 @@ RULES: Mapping[str, Rule] = {
     "output.text": APPEND,
     "output.finish_reason": LAST,
     "output.choices[].finish_reason": LAST,
+    "output.choices[].logprobs.content[]": EXTEND,
     f"{_MESSAGE}.role": FIRST,
     f"{_MESSAGE}.content": APPEND,
     f"{_MESSAGE}.content[]": LAST,
@@ -91,6 +93,8 @@ def _choice(choice: Choice, extra: dict[str, Any]) -> dict[str, Any]:
     message = _message([part for part in choice.parts if _is_of_message(part)], extra_of(extra, "message"))
     if message:
         out["message"] = message
+    if choice.logprobs:
+        out["logprobs"] = {**fields(extra_of(extra, "logprobs")), "content": copied(choice.logprobs)}
     fill(out, finish_reason=choice.native_finish_reason)
     return out
 

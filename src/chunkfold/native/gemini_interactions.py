@@ -178,9 +178,10 @@ def _steps(parts: Iterable[Part], *, is_old: bool = False) -> list[_Step]:
         if isinstance(part, UnknownPart):
             _add_unknown(out, part)
         elif isinstance(part, ReasoningPart):
-            summary = out[-1][1].get("summary") if is_inner and not part.signature else None
-            if isinstance(summary, list):
-                summary.append(_paragraph(part))
+            step = out[-1][1] if is_inner and not (part.signature and out[-1][1].get("signature")) else {}
+            if isinstance(step.get("summary"), list):
+                step["summary"].append(_paragraph(part))
+                fill(step, signature=part.signature)
             else:
                 out.append((number, _thought(part)))
         elif isinstance(part, _Content):

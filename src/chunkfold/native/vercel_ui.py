@@ -66,7 +66,11 @@ RULES: Mapping[str, Rule] = {
 _CALL = {"providerMetadata": Rule("last", "parts[].callProviderMetadata")}
 _RESULT = {"providerMetadata": Rule("last", "parts[].resultProviderMetadata")}
 # An answer about the call of an earlier message is a part of its own.
-_APPROVAL = {"approvalId": Rule("first", "parts[].approval.id"), "*": Rule("first", "parts[].approval")}
+_APPROVAL = {
+    "approvalId": Rule("first", "parts[].approval.id"),
+    "approvalDescriptor": Rule("first", "parts[].approval.descriptor"),
+    "*": Rule("first", "parts[].approval"),
+}
 
 # What the fields of a chunk mean where it is not as above.
 EVENTS: Mapping[str, Mapping[str, Rule]] = {

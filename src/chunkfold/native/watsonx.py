@@ -20,6 +20,7 @@ from chunkfold.native._build import (
     add_error,
     add_unknown,
     choices_of,
+    copied,
     error_of,
     extra_of,
     fields,
@@ -44,6 +45,7 @@ RULES: Mapping[str, Rule] = {
     "results[].stop_reason": LAST,
     "results[].generated_token_count": LAST,
     "results[].input_token_count": FIRST,
+    "results[].generated_tokens[]": EXTEND,
     "results[].moderations": EXTEND,
     "system.warnings": EXTEND,
     # An error of any shape, told by the name of its event.
@@ -107,5 +109,7 @@ def _result(choice: Choice, extra: dict[str, Any], usage: dict[str, Any]) -> dic
     text = "".join([part.text for part in choice.parts if isinstance(part, TextPart)])
     if text:
         out["generated_text"] = text
+    if choice.logprobs:
+        out["generated_tokens"] = copied(choice.logprobs)
     fill(out, stop_reason=choice.native_finish_reason)
     return out
