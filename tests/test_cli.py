@@ -250,6 +250,12 @@ def test_what_is_no_stream_is_not_called_truncated_beside(run, saved):
     assert "truncated" not in err
 
 
+def test_a_stream_that_we_have_given_up_did_not_end(run, saved):
+    err = run(saved(BODIES["too deep"][0]))[2]
+    assert "json_depth: 513 is more than the 512 allowed" in err
+    assert "truncated" not in err
+
+
 def test_a_native_body_does_not_say_that_it_is_cut_so_standard_error_does(run, saved):
     name = saved(HELLO)
     status, out, err = run("--native", name)
@@ -713,11 +719,11 @@ def test_at_a_terminal_reasoning_is_dimmed_and_text_is_not():
 
 
 def test_at_a_terminal_what_is_amiss_is_not_dimmed_and_does_not_run_into_the_text(saved):
-    with Terminal(saved(BODIES["too deep"][0])) as terminal:
+    with Terminal(saved(BROKEN + BODIES["too deep"][0])) as terminal:
         lines = terminal.read().splitlines()
     assert lines[1].endswith(TEXT)
     assert lines[2].startswith("chunkfold: ")
-    assert lines[3] == "! truncated: the stream ended before the server said that it was done"
+    assert lines[3].startswith("! frame_not_json in frame 0: ")
 
 
 @pytest.mark.parametrize("value", ["1", "yes"])
