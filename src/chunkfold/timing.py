@@ -25,10 +25,12 @@ class PartTiming(Value, frozen=True):
 
     choice: int
     index: int
+    """The part's position in the `parts` of its choice."""
     kind: str
     """The kind of the part, as in `Part.kind`."""
     first_output: float
     last_output: float
+    """So far, while the stream is open."""
     outputs: int
     """How many events brought something."""
     characters: int
