@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._call_shape import ARGUMENTS, arguments_key, flat_function, holder_of
+from chunkfold.dialects._native_fields import further_fields
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, listed, says_nothing, whole_number
 
@@ -217,7 +218,7 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
     elif not value.get("name") and not value.get("arguments"):
         chat.w.extra(("choices", index, "message", "function_call"), value)
     else:
-        rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
+        rest = further_fields(value, _FUNCTION)
         extra: dict[str, Any] = {"function": rest} if rest else {}
         if isinstance(value.get("arguments"), dict):
             extra["$form"] = "object"  # GigaChat
