@@ -193,7 +193,7 @@ def test_a_call_is_named_on_standard_error_when_it_opens(run, saved):
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("truncated", "truncated"), ("error", "busy"), ("error", "overloaded_error"), ("filter", "content_filter"), ("length", "length"), ("refusal", "refusal"), ("not a stream", "unrecognised"), ("too deep", "json_depth")],
+    [("truncated", "truncated"), ("error", "busy"), ("error", "overloaded_error"), ("filter", "content_filter"), ("length", "length"), ("refusal", "refusal"), ("not a stream", "! not a stream: "), ("too deep", "json_depth")],
 )  # fmt: skip
 def test_what_is_to_be_known_is_said_on_standard_error(run, saved, kind, said):
     assert said in run(saved(BODIES[kind][0]))[2]
@@ -241,11 +241,19 @@ def test_what_is_amiss_or_not_shown_has_a_line_of_its_own(run, saved, body, note
 
 
 def test_of_what_is_compressed_no_excerpt_is_shown(run, saved):
-    assert "! decoder error: unrecognised" in run(saved(gzip.compress(GOOD)))[2].splitlines()
+    assert "! not a stream" in run(saved(gzip.compress(GOOD)))[2].splitlines()
 
 
 def test_what_is_no_stream_is_not_called_truncated_beside(run, saved):
-    assert "truncated" not in run(saved(b"<html>502</html>"))[2]
+    err = run(saved(b"<html>502</html>"))[2]
+    assert "! not a stream: <html>502</html>" in err.splitlines()
+    assert "truncated" not in err
+
+
+def test_a_stream_that_we_have_given_up_did_not_end(run, saved):
+    err = run(saved(BODIES["too deep"][0]))[2]
+    assert "json_depth: 513 is more than the 512 allowed" in err
+    assert "truncated" not in err
 
 
 def test_a_native_body_does_not_say_that_it_is_cut_so_standard_error_does(run, saved):
@@ -711,11 +719,11 @@ def test_at_a_terminal_reasoning_is_dimmed_and_text_is_not():
 
 
 def test_at_a_terminal_what_is_amiss_is_not_dimmed_and_does_not_run_into_the_text(saved):
-    with Terminal(saved(BODIES["too deep"][0])) as terminal:
+    with Terminal(saved(BROKEN + BODIES["too deep"][0])) as terminal:
         lines = terminal.read().splitlines()
     assert lines[1].endswith(TEXT)
     assert lines[2].startswith("chunkfold: ")
-    assert lines[3] == "! truncated: the stream ended before the server said that it was done"
+    assert lines[3].startswith("! frame_not_json in frame 0: ")
 
 
 @pytest.mark.parametrize("value", ["1", "yes"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
 import chunkfold
-from chunkfold import dialects, events
+from chunkfold import dialects, errors, events
 from chunkfold.cli import _fold_parser
 from chunkfold.views import loopctl
 
@@ -101,7 +102,7 @@ def test_every_field_of_what_comes_out_is_explained_and_no_other(heading, cls):
 
 
 def test_every_part_and_every_event_is_listed_with_its_fields():
-    listed = dict(re.findall(r"`([A-Z]\w+)\(([\w, ]*)\)`", VALUES))
+    listed = dict(re.findall(r"`([A-Z]\w+)\(([\w, ]*)\)`", VALUES[: VALUES.index("## Limits")]))
     live = {events.ArgumentsPathDelta, events.ArgumentsFieldDone, events.TextPathDelta, events.TextFieldDone}
     for cls in {*get_args(events.Event), *get_args(chunkfold.Part)} - live - {chunkfold.AudioPart, chunkfold.FilePart}:
         assert listed.pop(cls.__name__) == ", ".join(cls.__struct_fields__)
@@ -111,6 +112,66 @@ def test_every_part_and_every_event_is_listed_with_its_fields():
 def test_the_code_of_the_page_on_values_runs():
     (block,) = re.findall(r"```python\n(.*?)```", VALUES, re.DOTALL)
     exec(compile(block, "values.md", "exec"), {})
+
+
+def test_every_error_is_listed_with_its_fields_and_what_else_it_is():
+    section = VALUES[VALUES.index("| error |") :].split("\n\n")[0]
+    listed = {}
+    for row in section.splitlines()[2:]:
+        names, also = row.split("|")[1:3]
+        for name, given in re.findall(r"`(\w+)(?:\(([\w, ]*)\))?`", names):
+            listed[name] = also.strip(" `")
+            assert not given or given == ", ".join(inspect.signature(getattr(errors, name)).parameters)
+    assert set(listed) == {*errors.__all__} - {"ChunkfoldError"}
+    for name, also in listed.items():
+        builtin = [base for base in getattr(errors, name).__mro__ if base.__module__ == "builtins"]
+        assert builtin[0].__name__ == (also or "Exception")
+
+
+def test_every_decision_of_a_policy_is_explained_with_all_its_words():
+    page = (DOCS / "fold.md").read_text(encoding="utf-8")
+    rows = page[page.index("| field of `Policy` |") :].split("\n\n")[0].splitlines()[2:]
+    listed = {row.split("|")[1].strip(" `"): re.findall(r"`([^`]+)`", row.split("|")[2]) for row in rows}
+    decisions = {}
+    for name, hint in get_type_hints(chunkfold.Policy).items():
+        if name in chunkfold.Policy.__struct_fields__:
+            default = getattr(chunkfold.Policy(), name)
+            words = get_args(hint) or ((True, False) if hint is bool else (default,))
+            assert words[0] == default
+            decisions[name] = [str(word) or '""' for word in words]
+    assert listed == decisions
+
+
+def options_in_the_manual():
+    """By door: its options as the table of the page has them, with their defaults."""
+    page = (DOCS / "doors.md").read_text(encoding="utf-8")
+    rows = page[page.index("| option |") :].split("\n\n")[0].splitlines()[2:]
+    doors = ("fold", "afold", "stream", "astream", "wrap", "Folder")
+    options = {door: {} for door in doors}
+    for row in rows:
+        names, default, said = row.strip("|").split(" | ")
+        _, only, where = said.partition("; of ")
+        for door in doors:
+            if not only or f"`{door}`" in where:
+                options[door] |= dict.fromkeys(re.findall(r"`(\w+)`", names), default.strip("` "))
+    return options
+
+
+@pytest.mark.parametrize(("door", "listed"), options_in_the_manual().items())
+def test_the_options_of_every_door_are_listed_and_no_other(door, listed):
+    parameters = inspect.signature(getattr(chunkfold, door)).parameters
+    assert set(listed) == set(parameters) - {"source", "vendor_stream"}
+    for name, default in listed.items():
+        # `None` stands for the defaults of these.
+        given = parameters[name].default
+        assert (f"{name.capitalize()}()" if name in ("limits", "policy") else repr(given)) == default.replace('"', "'")
+
+
+def test_the_folder_of_the_page_on_doors_runs():
+    page = (DOCS / "doors.md").read_text(encoding="utf-8")
+    section = page[page.index("## Bytes that you read yourself") :].split("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    exec(compile(block, "doors.md", "exec"), {})
 
 
 def test_every_diagnostic_is_explained_and_no_other():

@@ -96,6 +96,21 @@ def test_what_is_no_json_is_said_to_be_none(text):
         _json.decode(text)
 
 
+@pytest.mark.parametrize(
+    "unit", [b'data: {"b', b'data: {"a": "', b'data: {"x":[', b"data: {   ", b'data: {"a":1}x', rb"\n"]
+)
+def test_what_breaks_off_time_and_again_costs_time_in_proportion(unit):
+    """Where JSON cannot be read, the place in the text is counted from its beginning."""
+
+    def seconds(size):
+        data = b'{"x":1}' + unit * (size // len(unit))
+        begun = time.process_time()
+        _json.decode(data, None)
+        return time.process_time() - begun
+
+    assert min(seconds(80_000) for _ in range(2)) < 8 * 3 * max(min(seconds(10_000) for _ in range(3)), 1e-4)
+
+
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_the_depth_is_counted_exactly(opening, closing):
     def nested(depth):

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 import chunkfold
-from chunkfold.basis._sdk_streams import unread_response, unread_stream
+from chunkfold.doors._sdk_streams import unread_response, unread_stream
 
 
 def payload(text, reason=None):

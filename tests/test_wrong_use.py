@@ -548,6 +548,13 @@ def test_a_frame_that_is_no_json_says_where_it_breaks():
     assert note.detail == "a frame of 8 bytes was skipped: Unterminated string starting at character 6"
 
 
+def test_one_of_a_thing_is_not_several():
+    (note,) = chunkfold.fold(BODY + b"data: {\n\n").diagnostics
+    assert note.detail.startswith("a frame of 1 byte was skipped: ")
+    assert str(chunkfold.errors.RateLimitEscalation(1, None)) == "refused 1 time for rate limits"
+    assert str(chunkfold.errors.RateLimitEscalation(2, None)) == "refused 2 times for rate limits"
+
+
 def test_what_stands_for_an_object_is_named():
     (note,) = chunkfold.fold(BODY + b"data: 5\n\n").diagnostics
     assert note.detail == "an int where an object was expected"

@@ -30,6 +30,7 @@ class Prefill(Value, frozen=True):
     """What goes into a request, so that the model goes on from a partial answer."""
 
     dialect: str
+    """The canonical name of the dialect of the request."""
     messages: tuple[dict[str, Any], ...] = ()
     """To be put behind the messages of the request (`contents` in Gemini's)."""
     body: dict[str, Any] = {}

@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chunkfold.basis._wording import counted, described
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -151,10 +153,9 @@ class InvalidToolCall(ChunkfoldError):
 
     def __str__(self) -> str:
         call = self.call
-        size = len(call.raw_arguments)
-        many = "1 character" if size == 1 else f"{size} characters"
+        size = counted(len(call.raw_arguments), "character")
         return (
-            f"the arguments of {_called(call, quoted=True)} are {call.status} ({many} in raw_arguments{_fault(call)})"
+            f"the arguments of {_called(call, quoted=True)} are {call.status} ({size} in raw_arguments{_fault(call)})"
         )
 
 
@@ -163,7 +164,6 @@ def _fault(call: ToolCall) -> str:
     if call.status == "open":
         return ""
     from chunkfold.basis import _json
-    from chunkfold.basis._wording import described
 
     try:
         value = _json.parse_arguments(call.raw_arguments)
@@ -323,7 +323,7 @@ class RateLimitEscalation(ChunkfoldError):
         self.response = response
 
     def __str__(self) -> str:
-        return f"refused {self.hits} times for rate limits"
+        return f"refused {counted(self.hits, 'time')} for rate limits"
 
 
 class FallbackFailed(ChunkfoldError):

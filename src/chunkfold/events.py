@@ -65,13 +65,17 @@ class MessageStart(_Event, frozen=True):
     type: ClassVar[Literal["message_start"]] = "message_start"
 
     id: str | None = None
+    """The provider's id of the response. `None` here as everywhere: not said in this event."""
     model: str | None = None
+    """The model that answers, as the stream names it."""
     created: int | float | str | None = None
+    """When the response was made, as sent: mostly seconds since 1970, or a date."""
     role: str | None = None
-    """`None` here as everywhere: not said in this event."""
+    """Of whom the message is, as sent."""
     dialect: str | None = None
     """The canonical name of the dialect that the stream speaks."""
     vendor: str | None = None
+    """Who serves the stream, where it shows that."""
 
 
 class PartStart(_Event, frozen=True):
@@ -88,10 +92,13 @@ class PartStart(_Event, frozen=True):
     index: int
     kind: Kind
     id: str | None = None
+    """The provider's id of the block or call, or of the call that a result answers; `None` if it has not come."""
     name: str | None = None
+    """The name of the tool, or of what is unknown; `None` if it has not come."""
     tool_type: str | None = None
     """The provider's kind of tool; `None` for parts that are no calls."""
     server_side: bool = False
+    """True for a call that the server runs itself."""
     extra: dict[str, Any] = {}
 
 

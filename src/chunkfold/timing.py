@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from chunkfold._value import Value, listed
-from chunkfold.basis._wording import described
+from chunkfold.basis._wording import counted, described
 from chunkfold.events import DataDelta, Event, MessageReset, PartStart, is_output
 from chunkfold.response import Usage
 
@@ -25,10 +25,12 @@ class PartTiming(Value, frozen=True):
 
     choice: int
     index: int
+    """The part's position in the `parts` of its choice."""
     kind: str
     """The kind of the part, as in `Part.kind`."""
     first_output: float
     last_output: float
+    """So far, while the stream is open."""
     outputs: int
     """How many events brought something."""
     characters: int
@@ -86,7 +88,7 @@ class Timing(Value, frozen=True):
             ("total", self.total),
         ]
         lines = [" · ".join(f"{name} {_seconds(value)}" for name, value in times if value is not None)]
-        rates = [f"{self.outputs} outputs"]
+        rates = [counted(self.outputs, "output")]
         if self.gap_median is not None:
             gaps = (("median", self.gap_median), ("95 %", self.gap_95), ("longest", self.gap_longest))
             rates.append("gaps: " + ", ".join(f"{name} {_seconds(value)}" for name, value in gaps))

@@ -120,7 +120,7 @@ def test_stats_go_to_standard_error():
     lines = [line for line in done.stderr.decode().splitlines() if line.startswith("stats: ")]
     assert lines[0].startswith("stats: first byte ")
     assert "first output (text)" in lines[0]
-    assert lines[1].startswith("stats: 1 outputs")
+    assert lines[1] == "stats: 1 output"
     assert lines[2].startswith("stats: part 0 (text): ")
     assert lines[2].endswith(", 5 characters")
 

@@ -27,6 +27,17 @@ def test_the_last_result_of_the_whole_matrix_is_in_the_page_and_all_of_it_was_as
     assert f"{sum(cells)} runs" in result
 
 
+@pytest.mark.parametrize("cls", [resilience.Retry, resilience.RateLimitRetry])
+def test_the_fields_of_what_is_tried_again_are_in_the_page_with_their_defaults(cls):
+    rows = TEXT[TEXT.index(f"| field of `{cls.__name__}`") :].split("\n\n")[0].splitlines()[2:]
+    listed = dict(re.match(r"\| `(\w+)` \| ([^|]+) \|", row).groups() for row in rows)
+    defaults = cls()
+    assert listed.keys() == set(cls.__struct_fields__)
+    for name, said in listed.items():
+        default = getattr(defaults, name)
+        assert said.strip("`") == (f"{default:g}" if type(default) in (int, float) else str(default)), name
+
+
 def test_every_public_name_is_in_the_page():
     for name in resilience.__all__:
         assert re.search(rf"\b{name}\b", TEXT), name

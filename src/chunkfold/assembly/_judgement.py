@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chunkfold.basis import _json
+from chunkfold.basis._wording import counted
 from chunkfold.parts import ToolCall
 from chunkfold.policy import ORIGINAL_ARGUMENTS
 from chunkfold.response import Diagnostic, Usage
@@ -126,7 +127,7 @@ def _judged_call(
         Diagnostic(
             "unusable_arguments",
             choice=choice,
-            detail=f"{call.name or 'a call without a name'}: {size} bytes of argument text, {why}",
+            detail=f"{call.name or 'a call without a name'}: {counted(size, 'byte')} of argument text, {why}",
         )
     )
     if policy.unusable_arguments == "drop":

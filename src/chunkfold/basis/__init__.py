@@ -1,1 +1,1 @@
-"""What all layers stand on: JSON, whole and cut; what can go wrong on the way; how mistakes are worded."""
+"""What all layers stand on: JSON, whole and cut; what can go wrong on the way; how messages are worded."""

@@ -192,24 +192,24 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
     import json
     import re
 
-    values = []
-    is_broken = False
+    values: list[dict[str, Any]] = []
+    rest, is_left_off, is_broken = "", False, False
     start = re.compile(r"(?:\s|\\[nr])*(?:data:\s*)?(?=\{)")
-    # Behind what breaks off. No text of JSON has this in it, where the quote would be escaped.
-    framed = re.compile(r'data:\s*(?=\{\s*")')
-    gap = start.match(text, at) or framed.search(text, at)
-    while gap is not None:
-        try:
-            value, end = reader.raw_decode(text, gap.end())
-        except (json.JSONDecodeError, RecursionError):
-            gap = framed.search(text, gap.end())
-            continue
-        is_broken = is_broken or gap.start() > at
-        at = end
-        if value:
-            values.append(value)
-        gap = start.match(text, at) or framed.search(text, at)
-    return values, text[at:].strip(), is_broken
+    # No text of JSON has this in it, where the quote would be escaped; so each piece is read for itself, since what
+    # cannot be read costs as much as all that stands before it.
+    for piece in re.split(r'data:\s*(?=\{\s*")', text[at:]):
+        end = 0
+        while (gap := start.match(piece, end)) is not None:
+            try:
+                value, end = reader.raw_decode(piece, gap.end())
+            except (json.JSONDecodeError, RecursionError):
+                break
+            is_broken = is_broken or is_left_off
+            if value:
+                values.append(value)
+        rest = piece[end:].strip()
+        is_left_off = is_left_off or re.fullmatch(r"(?:\s|\\[nr])*", rest) is None
+    return values, rest, is_broken
 
 
 def _float_exact(text: str) -> Any:

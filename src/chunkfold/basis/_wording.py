@@ -1,4 +1,4 @@
-"""How what a caller gave by mistake is named in an error, and the checks of options that many doors share."""
+"""How things are named and counted in messages, and the checks of options that many doors share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-__all__ = ["check_number", "check_switch", "check_text", "checked", "described", "given_or", "observer"]
+__all__ = ["check_number", "check_switch", "check_text", "checked", "counted", "described", "given_or", "observer"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -24,6 +24,11 @@ def described(given: Any) -> str:
         return f"the class {given.__name__}"
     name = type(given).__name__
     return f"{'an' if name.startswith(_VOWELS) else 'a'} {name}"
+
+
+def counted(count: int, noun: str) -> str:
+    """*count* and its noun: 1 byte, 2 bytes."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def given_or(default: T, given: Any, name: str, wanted: str) -> T:

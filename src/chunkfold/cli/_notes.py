@@ -31,7 +31,8 @@ def amiss(response: Response) -> Iterator[str]:
         if not call.is_usable:
             yield str(InvalidToolCall(call))
     yield from _odd(response.diagnostics)
-    if response.error is not None and response.error.type != "limit_exceeded":  # which is said when it is met
+    is_limit = response.error is not None and response.error.type == "limit_exceeded"  # which is said when it is met
+    if response.error is not None and not is_limit:
         is_packed = any(diagnostic.kind == "compressed" for diagnostic in response.diagnostics)
         # The excerpt of what is compressed tells nothing.
         yield _failure(replace(response.error, message=None) if is_packed else response.error)
@@ -40,7 +41,7 @@ def amiss(response: Response) -> Iterator[str]:
         yield "interrupted before the stream ended"
     elif response.error is None and not response.choices:
         yield "empty: the stream has no answer"
-    elif response.truncated and response.dialect is not None:
+    elif response.truncated and response.dialect is not None and not is_limit:
         yield "truncated: the stream ended before the server said that it was done"
 
 
@@ -69,6 +70,8 @@ def _odd(diagnostics: tuple[Diagnostic, ...]) -> Iterator[str]:
 
 
 def _failure(error: StreamError) -> str:
+    if error.type == "unrecognised" and error.origin == "decoder":  # its message is how the bytes begin
+        return f"not a stream: {error.message}" if error.message else "not a stream"
     told = [str(word) for word in (error.type or error.code, error.message) if word]
     facts = []
     if error.type and error.code is not None and str(error.code) not in (error.type, str(error.status)):

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.dialects._media import base64_bytes, usual_base64_bytes
+from chunkfold.dialects._native_fields import further_fields
 from chunkfold.dialects._words import says_nothing
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audio", "in_content", "tell_rests"]
 
-_AUDIO = ("id", "data", "transcript")
+_AUDIO = frozenset({"id", "data", "transcript"})
 _is_begun = re.compile("[A-Za-z0-9+/]{0,3}").fullmatch
 
 
@@ -42,7 +43,7 @@ def audio(chat: OpenAIChat, index: int, value: Any, _delta: dict[str, Any], _: F
     w.delta(slot, value.get("transcript"))
     if not _add(chat, slot, value.get("data") or ""):
         _carry(chat, slot, value)
-    w.update(slot, extra={key: item for key, item in value.items() if key not in _AUDIO and item is not None})
+    w.update(slot, extra=further_fields(value, _AUDIO))
 
 
 def in_content(chat: OpenAIChat, index: int, content: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chunkfold.basis import _json
 from chunkfold.dialects._arguments import text_within
 from chunkfold.dialects._call_shape import ARGUMENTS, arguments_key, flat_function, holder_of
+from chunkfold.dialects._native_fields import further_fields
 from chunkfold.dialects._slots import hashable
 from chunkfold.dialects._words import is_blank, listed, says_nothing, whole_number
 
@@ -110,7 +111,6 @@ def _tool_call(
         return None
     kind = call.get("type") or ("custom" if call.get("custom") else "function")
     holder = holder_of(call, kind)
-    other, is_own = "function" if holder == "custom" else "custom", holder not in _HOLDERS
     flat = flat_function(call)
     function = flat or call.get(holder) or {}
     if not isinstance(function, dict):
@@ -122,23 +122,20 @@ def _tool_call(
         # llama.cpp had it there for some days.
         id_, function = _id_of(function), {key: item for key, item in function.items() if key != "id"}
     is_first = bool(name or id_)
-    rest = _further_fields(call, function, flat, holder, key, is_first=is_first)
-    if is_first and other in call:
-        rest[other] = call[other]
-    if isinstance(arguments, (dict, list)):
-        rest["$form"] = "object"
-    if chat.is_whole and (absent := _absent(call, function, flat)):
-        rest["$absent"] = absent
     if not arguments and not chat.is_whole and says_nothing(call) and not chat.w.has_call(index, number):
         return None  # a form that is filled in later, or never
-    is_shared, is_other = hashable(number) in shared, bool(name and not id_)
-    if is_shared and "index" in call and (is_first or chat.is_whole):
-        rest["index"] = number
+    rest = _further_fields(call, function, flat, holder, key, is_first=is_first)
+    _note_form(rest, call, holder, arguments, is_first=is_first)
+    if chat.is_whole and (absent := _absent(call, function, flat)):
+        rest["$absent"] = absent
+    is_shared = hashable(number) in shared
     if is_shared:
+        if "index" in call and (is_first or chat.is_whole):
+            rest["index"] = number
         number = to.number if to is not None and to.id is None else None
     if not isinstance(number, (int, str)):
         # In a body that was not streamed each is a call; so are those of one list that have nothing but names.
-        is_next = is_other and (is_shared or not (arguments or is_alone or _last_has_id(chat, index)))
+        is_next = name and not id_ and (is_shared or not (arguments or is_alone or _last_has_id(chat, index)))
         number = f"place {place} of {chat.w.frame}" if is_next or chat.is_whole else None
     # An object with nothing in it may only say that text is to follow.
     is_start = arguments == {} and (id_ or not name) and not chat.is_whole
@@ -151,8 +148,19 @@ def _tool_call(
         arguments="" if is_start else text_within(arguments, frame),
         tool_type=kind if isinstance(kind, str) else "function",
         server_side=_is_served(holder, kind) or id_ in chat.answered,
-        extra={**rest, "$field": holder} if is_own else rest,
+        extra=rest,
     )
+
+
+def _note_form(rest: dict[str, Any], call: dict[str, Any], holder: str, arguments: Any, *, is_first: bool) -> None:
+    """Note among the further fields of a piece where it has what, if that is not where most have it."""
+    other = "function" if holder == "custom" else "custom"
+    if is_first and other in call:
+        rest[other] = call[other]
+    if isinstance(arguments, (dict, list)):
+        rest["$form"] = "object"
+    if holder not in _HOLDERS:
+        rest["$field"] = holder
 
 
 def _last_has_id(chat: OpenAIChat, index: int) -> bool:
@@ -210,7 +218,7 @@ def function_call(chat: OpenAIChat, index: int, value: Any, delta: dict[str, Any
     elif not value.get("name") and not value.get("arguments"):
         chat.w.extra(("choices", index, "message", "function_call"), value)
     else:
-        rest = {key: item for key, item in value.items() if key not in _FUNCTION and item is not None}
+        rest = further_fields(value, _FUNCTION)
         extra: dict[str, Any] = {"function": rest} if rest else {}
         if isinstance(value.get("arguments"), dict):
             extra["$form"] = "object"  # GigaChat

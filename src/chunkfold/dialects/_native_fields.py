@@ -1,5 +1,6 @@
 """
-Fields of the provider's own body that no part and no fact holds: which of those that a stream repeats are news.
+Fields of the provider's own body that no part and no fact holds: which they are, and which of those that a stream
+repeats are news.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["NativeFields"]
+__all__ = ["NativeFields", "further_fields"]
 
 _BLANKS: Final[tuple[Any, ...]] = ("", [], {})
 
@@ -59,3 +60,10 @@ class NativeFields:
         ]
         met.update(dict.fromkeys(payload))
         return found
+
+
+def further_fields(payload: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The fields of *payload* that are not *known* and say something."""
+    if payload.keys() <= known:
+        return {}
+    return {name: value for name, value in payload.items() if name not in known and value is not None}

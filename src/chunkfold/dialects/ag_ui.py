@@ -23,6 +23,7 @@ from chunkfold.dialects._ag_ui_snapshots import Came
 from chunkfold.dialects._ag_ui_spelling import CALL, ENVELOPE, respelled, said, without_totals
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import read_error
+from chunkfold.dialects._native_fields import further_fields
 from chunkfold.dialects._words import is_blank, is_real, text_or_none, word
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class AGUI(Dialect):
         """What a user, a developer or the system says is no answer: it is carried whole."""
         started, texts = self._others.pop(id_, (None, []))
         if started is not None:
-            self.w.unknown("message", {**_rest(started, ENVELOPE), "content": "".join(texts)})
+            self.w.unknown("message", {**further_fields(started, ENVELOPE), "content": "".join(texts)})
 
     def _text_chunk(self, payload: dict[str, Any], frame: Frame) -> None:
         role = payload.get("role")
@@ -261,7 +262,7 @@ class AGUI(Dialect):
         if slot is None:
             slot = self._open("reasoning", {"messageId": id_})
         name = "encrypted" if slot.kind == "reasoning" else "encryptedValue"
-        self._tell(slot, {name: value, **_rest(payload, _ENCRYPTED)})
+        self._tell(slot, {name: value, **further_fields(payload, _ENCRYPTED)})
 
     # Calls and their results
 
@@ -298,8 +299,10 @@ class AGUI(Dialect):
             self._add_result(id_, result, {})
 
     def _call_result(self, payload: dict[str, Any], frame: Frame) -> None:
-        failed = {"is_error": True} if payload.get("isError") is True else {}
-        self._add_result(payload.get("toolCallId"), payload.get("content"), {**_rest(payload, _RESULT), **failed})
+        extra = further_fields(payload, _RESULT)
+        if payload.get("isError") is True:
+            extra["is_error"] = True
+        self._add_result(payload.get("toolCallId"), payload.get("content"), extra)
 
     def _add_result(self, id_: Any, content: Any, extra: dict[str, Any]) -> None:
         """A result stands after its call. One that is stated again replaces; ids may come again with another call."""
@@ -337,7 +340,7 @@ class AGUI(Dialect):
             if not before.has_text and before.name in (None, name):
                 w.identify(before, name=name)
                 w.take_up(before)
-                self._tell(before, _rest(payload, known))
+                self._tell(before, further_fields(payload, known))
                 return before
             w.stop(before)
         extra = _without(payload, *known)
@@ -374,7 +377,7 @@ class AGUI(Dialect):
         if slot is None or not (slot.open or (is_call and self._result_of(payload.get("toolCallId")) is None)):
             slot = self._open(kind, payload)
         else:
-            self._tell(slot, _rest(payload, _FIELDS[kind][1]))
+            self._tell(slot, further_fields(payload, _FIELDS[kind][1]))
             if is_call and slot.name is None:
                 self.w.identify(slot, name=payload.get("toolCallName"))
         self.w.delta(slot, payload.get("delta"))
@@ -386,7 +389,7 @@ class AGUI(Dialect):
             if slot.open:
                 self._piece(kind, payload)
             else:
-                self._tell(slot, _rest(payload, _FIELDS[kind][1]))
+                self._tell(slot, further_fields(payload, _FIELDS[kind][1]))
             self.w.stop(slot)
 
     def _chunk_of(self, kind: Kind, payload: dict[str, Any]) -> None:
@@ -451,14 +454,14 @@ class AGUI(Dialect):
                 "toolCallId": call.get("id"),
                 "toolCallName": function.get("name"),
                 "parentMessageId": message.get("id"),
-                **_rest(call, _ENTRY),
+                **further_fields(call, _ENTRY),
             }
             slot = self._came.next(("tool_call", key_of(call.get("id"))))
             if slot is None:
                 slot = self._open("tool_call", start)
             else:
                 parent = {"parentMessageId": message.get("id")} if self._came.is_renamed else {}
-                w.update(slot, extra={**parent, **_rest(call, _ENTRY)})
+                w.update(slot, extra={**parent, **further_fields(call, _ENTRY)})
             text = json_text(function.get("arguments"))
             if slot.has_text and not slot.open and text.strip() and not _json.is_object(text, w.json_depth):
                 w.diagnose("bad_restatement", f"{len(text)} characters of argument text", 0, slot.index)
@@ -482,7 +485,7 @@ class AGUI(Dialect):
             self.w.restate_text(slot, content)
             if self._came.is_renamed:
                 self.w.update(slot, id=text_or_none(message.get("id")))
-        rest = _rest(message, known)
+        rest = further_fields(message, known)
         if kind == "reasoning" and message.get("encryptedValue"):
             rest["encrypted"] = message["encryptedValue"]
         self.w.update(slot, extra=rest)
@@ -490,7 +493,7 @@ class AGUI(Dialect):
 
     def _tool_message(self, message: dict[str, Any]) -> None:
         failed = {"is_error": True, "error": message["error"]} if message.get("error") else {}
-        rest = {"messageId": message.get("id"), **_rest(message, _TOOL), **failed}
+        rest = {"messageId": message.get("id"), **further_fields(message, _TOOL), **failed}
         self._add_result(message.get("toolCallId"), message.get("content"), rest)
 
     def _step_finished(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -531,13 +534,6 @@ class AGUI(Dialect):
         else:
             cut_calls(w)
         self.tell_error(payload)
-
-
-def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """The fields that are not *known*."""
-    if payload.keys() <= known:
-        return {}
-    return {name: value for name, value in payload.items() if name not in known and value is not None}
 
 
 def _without(payload: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_event, error_in, read_error
 from chunkfold.dialects._media import inline_bytes, media_kind
+from chunkfold.dialects._native_fields import further_fields
 from chunkfold.dialects._vercel_placed import PlacedParts
 from chunkfold.dialects._vercel_sdk import NAMES, chunk_of, in_envelope, is_done, model_of, opened, sdk_usage, usage_of
 from chunkfold.dialects._words import finish_reason, is_blank, is_real, telling, word
@@ -242,7 +243,7 @@ class VercelUI(Dialect):
         if slot is None or not slot.open:
             self._text_start(payload, frame)
         else:
-            self.w.update(slot, extra=_rest(payload, _PIECE))
+            self.w.update(slot, extra=further_fields(payload, _PIECE))
             self.w.delta(slot, payload.get("delta"))
 
     def _part(self, payload: dict[str, Any]) -> Slot | None:
@@ -257,7 +258,7 @@ class VercelUI(Dialect):
         slot = self._part(payload)
         if slot is not None:
             # The provider's metadata may come last: reasoning is signed at its end.
-            self.w.update(slot, extra=_rest(payload, _PIECE))
+            self.w.update(slot, extra=further_fields(payload, _PIECE))
             if slot.open:
                 self.w.delta(slot, payload.get("delta"))
             self.w.stop(slot)
@@ -271,7 +272,7 @@ class VercelUI(Dialect):
         """
         w = self.w
         id_, name = payload.get("toolCallId"), payload.get("toolName")
-        rest = _rest(payload, _CALL)
+        rest = further_fields(payload, _CALL)
         if payload.get("providerExecuted") is False:
             rest = {**rest, "providerExecuted": False}
         slot = w.slot(0, ("call", _key(id_)))
@@ -312,7 +313,7 @@ class VercelUI(Dialect):
         payload = self._with_id(payload)
         slot = self.w.slot(0, ("call", _key(payload.get("toolCallId"))))
         if slot is not None:
-            self.w.update(slot, extra=_rest(payload, _CALL))
+            self.w.update(slot, extra=further_fields(payload, _CALL))
             self.w.stop(slot)
 
     def _input_error(self, payload: dict[str, Any], frame: Frame) -> None:
@@ -354,7 +355,7 @@ class VercelUI(Dialect):
         """What a tool gave back. A preliminary result gives way to the next one."""
         w = self.w
         id_ = payload.get("toolCallId")
-        fields = {**_rest(payload, _RESULT), "content": content, "is_error": is_error}
+        fields = {**further_fields(payload, _RESULT), "content": content, "is_error": is_error}
         call, key = w.slot(0, ("call", _key(id_))), ("result", _key(id_))
         name, number = (call.name, call.index) if call is not None else (payload.get("toolName"), None)
         slot = w.slot(0, key)
@@ -372,7 +373,7 @@ class VercelUI(Dialect):
         if slot is None:
             self.w.unknown("tool-approval-request", payload)
             return
-        approval = {"id": payload.get("approvalId"), **_rest(payload, _APPROVAL)}
+        approval = {"id": payload.get("approvalId"), **further_fields(payload, _APPROVAL)}
         if "approvalDescriptor" in approval:
             approval["descriptor"] = approval.pop("approvalDescriptor")  # as messages call it
         self._approvals[_key(payload.get("approvalId"))] = (key, approval)
@@ -384,7 +385,7 @@ class VercelUI(Dialect):
         if slot is None:
             self.w.unknown("tool-approval-response", payload)
         else:
-            self.w.update(slot, extra={"approval": {**approval, **_rest(payload, _APPROVAL)}})
+            self.w.update(slot, extra={"approval": {**approval, **further_fields(payload, _APPROVAL)}})
 
     # What comes whole
 
@@ -547,13 +548,6 @@ def _is_message(payload: Mapping[str, Any]) -> bool:
 def _others(payload: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """The fields that are not *known*, also those that say nothing."""
     return {name: value for name, value in payload.items() if name not in known}
-
-
-def _rest(payload: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """The fields that are not *known*."""
-    if payload.keys() <= known:
-        return {}
-    return {name: value for name, value in payload.items() if name not in known and value is not None}
 
 
 def _parsed(text: str) -> Any:

@@ -97,7 +97,7 @@ def open_source(source: Any) -> Opened:
         return Opened(read_file(source))
     _refuse_async(source)
     if isinstance(source, Iterable):
-        from chunkfold.basis._sdk_streams import unread_stream
+        from chunkfold.doors._sdk_streams import unread_stream
 
         beneath = unread_stream(source)
         if beneath is not None:
@@ -160,7 +160,7 @@ def open_async_source(source: Any) -> Opened:
     if _is_async_file(source):
         return Opened(_AsyncFile(source))
     if isinstance(source, AsyncIterable):
-        from chunkfold.basis._sdk_streams import unread_stream
+        from chunkfold.doors._sdk_streams import unread_stream
         from chunkfold.doors._unwinding import unwound
 
         beneath = unread_stream(source)

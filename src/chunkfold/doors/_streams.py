@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
-from chunkfold.basis._at_exit import forget, remember
 from chunkfold.basis._wording import described
+from chunkfold.doors._at_exit import forget, remember
 from chunkfold.doors._intake import Intake, aclose_quietly, body_of, body_of_async, close_quietly, error_of, next_of
 from chunkfold.doors._sources import _WrongUse
 from chunkfold.errors import LimitExceeded

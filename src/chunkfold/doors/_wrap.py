@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from chunkfold.basis._sdk_streams import unread_response
 from chunkfold.basis._wording import described
 from chunkfold.doors._intake import refusal_of
+from chunkfold.doors._sdk_streams import unread_response
 from chunkfold.doors._shells import timer_of
 from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._sources import _is_async_httpx, is_whole_answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chunkfold.basis._at_exit import forget, remember
+from chunkfold.doors._at_exit import forget, remember
 from chunkfold.doors._intake import Intake, Refusal
 from chunkfold.doors._observers import Teller
 from chunkfold.response import Response

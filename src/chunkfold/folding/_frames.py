@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chunkfold.basis import _json, _restated
+from chunkfold.basis._wording import counted
 from chunkfold.dialects._error_words import is_error_line
 from chunkfold.dialects._errors import error_in, read_error
 from chunkfold.dialects._words import is_ping
@@ -67,16 +68,17 @@ class Frames:
             self._not_json(frame, str(error))
             return NOTHING, None
         if forgiven is not None and forgiven != "lenient_json":
-            self._forgive(forgiven, len(frame.data))
+            self._forgive(forgiven, frame)
         return payload, forgiven
 
-    def _forgive(self, what: str, size: int) -> None:
+    def _forgive(self, what: str, frame: Frame) -> None:
+        size = _size_of(frame)
         if what in ("broken_objects", "broken_end"):
             # Zhipu's GLM has broken off amid a chunk, and begun the next one on the same line.
-            self._writer.diagnose("frame_not_json", f"a part of a frame of {size} bytes is no JSON and was skipped")
+            self._writer.diagnose("frame_not_json", f"a part of a frame of {size} is no JSON and was skipped")
         else:
             kind = "glued_objects" if what == "glued_end" else what
-            self._writer.diagnose(kind, f"a frame of {size} bytes was read leniently")
+            self._writer.diagnose(kind, f"a frame of {size} was read leniently")
 
     def other(self, frame: Frame) -> None:
         """A frame that is not data."""
@@ -106,7 +108,7 @@ class Frames:
     def _not_json(self, frame: Frame, why: str) -> None:
         writer, text = self._writer, frame.data.decode(errors="replace")
         if frame.cut:
-            writer.diagnose("frame_cut", f"the input ended inside a frame, after {len(frame.data)} bytes of it")
+            writer.diagnose("frame_cut", f"the input ended inside a frame, after {_size_of(frame)} of it")
         elif frame.event == "error" or (self._payloads.has_spoken and is_error_line(text)):
             # The body of an error need not be JSON.
             writer.error(read_error(text, raw=None))
@@ -114,7 +116,7 @@ class Frames:
             writer.ping()
         else:
             self._payloads.noise = True
-            writer.diagnose("frame_not_json", f"a frame of {len(frame.data)} bytes was skipped: {why}")
+            writer.diagnose("frame_not_json", f"a frame of {_size_of(frame)} was skipped: {why}")
 
     def _stray(self, frame: Frame) -> None:
         """A line that belongs to no framing."""
@@ -126,7 +128,7 @@ class Frames:
             # llama.cpp and gpustack tell an error in a field of that name.
             self._error_field(rest.strip())
         elif frame.cut:
-            self._writer.diagnose("frame_cut", f"the input ended inside a line, after {len(frame.data)} bytes of it")
+            self._writer.diagnose("frame_cut", f"the input ended inside a line, after {_size_of(frame)} of it")
         else:
             self._payloads.stray(text, frame)
 
@@ -145,6 +147,10 @@ class Frames:
         except ValueError:
             payload = frame.data.decode(errors="replace") or None
         self._writer.error(read_error(payload, type_=frame.event or None, raw=payload))
+
+
+def _size_of(frame: Frame) -> str:
+    return counted(len(frame.data), "byte")
 
 
 def unwrapped(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chunkfold import dialects
 from chunkfold.basis import _json
-from chunkfold.basis._wording import described
+from chunkfold.basis._wording import counted, described
 from chunkfold.dialects._error_words import is_error_line
 from chunkfold.dialects._errors import error_body, error_event, error_in, error_told, read_error
 from chunkfold.dialects._words import is_blank, is_ping, is_sign_of_life, word
@@ -122,7 +122,8 @@ class Payloads:
         elif colon and field.replace("_", "").replace("-", "").isalnum():
             self._writer.diagnose("unknown_field", f"the field {field[:40]!r} of an event was ignored")
         else:
-            self._writer.diagnose("stray_text", f"{len(frame.data)} bytes belong to no frame; kept as an unknown part")
+            size = counted(len(frame.data), "byte")
+            self._writer.diagnose("stray_text", f"a line of {size} belongs to no frame; kept as an unknown part")
             self._writer.unknown("stray_text", text[:HEAD_BYTES])
 
     def end_mark(self) -> None:

@@ -22,7 +22,7 @@ from chunkfold.assembly._extras import index_of, key_of
 from chunkfold.basis import _json
 from chunkfold.dialects._media import base64_text
 from chunkfold.dialects._words import is_empty
-from chunkfold.parts import ToolCall, UnknownPart
+from chunkfold.parts import TextPart, ToolCall, UnknownPart
 from chunkfold.policy import ARGUMENT_MARKS, ORIGINAL_ARGUMENTS
 from chunkfold.response import Choice
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APPEND", "EXTEND", "FIRST", "LAST", "NOTES", "TRANSPORT", "Rule", "add_error", "add_unknown", "arguments_of",
-    "choices_of", "copied", "data_url", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_of",
-    "parsed", "unwrapped", "usage_of", "usual", "with_object", "with_object_text",
+    "choices_of", "copied", "data_url", "error_of", "extra_of", "fields", "fill", "is_flat", "is_whole", "item_id_of",
+    "item_of", "parsed", "unwrapped", "usage_of", "usual", "with_object", "with_object_text",
 ]  # fmt: skip
 
 AnyPart = TypeVar("AnyPart", bound="Part")
@@ -161,6 +161,11 @@ def item_of(part: Part) -> dict[str, Any]:
     """The `extra` of any part."""
     extra: dict[str, Any] = getattr(part, "extra", {})
     return extra
+
+
+def item_id_of(part: Part) -> Any:
+    """The id of the item that a part stands in; that of a picture or a file is its own."""
+    return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
 def choices_of(

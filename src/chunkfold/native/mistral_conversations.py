@@ -25,6 +25,7 @@ from chunkfold.native._build import (
     fields,
     fill,
     is_whole,
+    item_id_of,
     item_of,
     usage_of,
     with_object_text,
@@ -231,15 +232,10 @@ def request(message: Message) -> list[dict[str, Any]]:
             fill(kept, id=item_of(first).get("id") if is_ours else getattr(first, "id", None))
         else:
             kept = {"type": "message.output", "role": message.role}
-            fill(kept, id=next(filter(None, map(_entry_id, parts)), None))
+            fill(kept, id=next(filter(None, map(item_id_of, parts)), None))
         entry: dict[str, Any] = _entry(kept, [with_object_text(_with_list(part)) for part in parts], whole=False)
         out.append(entry)
     return out
-
-
-def _entry_id(part: Part) -> Any:
-    """The id of the message that a part stands in. That of a picture or a file is its own."""
-    return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
 def _with_list(part: Part) -> Part:

@@ -28,6 +28,7 @@ from chunkfold.native._build import (
     fields,
     fill,
     is_whole,
+    item_id_of,
     item_of,
     usage_of,
     usual,
@@ -160,7 +161,7 @@ class _Item:
     def add(self, part: Part) -> None:
         """Add a part."""
         self.parts.append(part)
-        self.id = self.id or _id_of(part)
+        self.id = self.id or item_id_of(part)
 
 
 def body(response: Response) -> dict[str, Any]:
@@ -261,12 +262,8 @@ def _kind(part: Part) -> str:
 
 def _may_be_of(item: _Item, part: Part) -> bool:
     """True if no ids say that *part* is of another item."""
-    id_ = _id_of(part)
+    id_ = item_id_of(part)
     return id_ is None or not item.id or id_ == item.id
-
-
-def _id_of(part: Part) -> Any:
-    return part.id if isinstance(part, TextPart) else item_of(part).get("id")
 
 
 def _places(kept: dict[str, Any]) -> dict[str, Iterator[int]]:

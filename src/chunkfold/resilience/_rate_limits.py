@@ -27,7 +27,7 @@ RateLimitKind: TypeAlias = Literal["requests", "tokens", "concurrency", "quota",
 
 
 class RateLimit(Value, frozen=True):
-    """A refusal that time may cure."""
+    """Why a server refused, where there was too much of something."""
 
     kind: RateLimitKind = "unknown"
     """

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from chunkfold.basis._at_exit import remember
 from chunkfold.basis._wording import check_number, check_text, checked
+from chunkfold.doors._at_exit import remember
 from chunkfold.doors._intake import next_of
 from chunkfold.doors._observers import NAMES, Observers, Teller
 from chunkfold.doors._source_folder import SourceFolder

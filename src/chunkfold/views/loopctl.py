@@ -17,6 +17,7 @@ from chunkfold.accumulator import Gatherer
 from chunkfold.assembly._judgement import chosen_finish
 from chunkfold.basis import _json
 from chunkfold.basis._wording import described, given_or
+from chunkfold.dialects._words import text_or_none
 from chunkfold.errors import InvalidToolCall
 from chunkfold.events import (
     Event,
@@ -105,7 +106,11 @@ class Reader:
         if kind == "message_start":
             message = _object_in(data, "message")
             return [
-                MessageStart(_text(message.get("id")), _text(message.get("model")), role=_text(message.get("role")))
+                MessageStart(
+                    text_or_none(message.get("id")),
+                    text_or_none(message.get("model")),
+                    role=text_or_none(message.get("role")),
+                )
             ]
         if kind == "message_delta":
             return _message_delta(data)
@@ -123,7 +128,7 @@ class Reader:
         self._count += 1
         self._open.append((index, kind, ours))
         extra = {"index": index} if call else {}
-        return PartStart(0, ours, kind, _text(call.get("id")), _text(call.get("name")), extra=extra)
+        return PartStart(0, ours, kind, text_or_none(call.get("id")), text_or_none(call.get("name")), extra=extra)
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> list[Event]:
         """To the oldest open lane of that index and kind. Without one it means nothing."""
@@ -157,11 +162,6 @@ def _object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The object in that field; an empty one if there is none."""
     said = data.get(name)
     return said if isinstance(said, Mapping) else {}
-
-
-def _text(value: Any) -> str | None:
-    """*value* if it is a text with something in it."""
-    return value if isinstance(value, str) and value else None
 
 
 _DELTA_KINDS: dict[str, tuple[str, str]] = {

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import UNSET
 
-from chunkfold.basis._partials import Partial, shape_of
-from chunkfold.basis._validation import Invalid, check_type, validated
 from chunkfold.doors._source_folder import SourceFolder
 from chunkfold.doors._streams import AsyncStream, Stream
 from chunkfold.errors import OutputInvalid
+from chunkfold.typed._partials import Partial, shape_of
+from chunkfold.typed._validation import Invalid, check_type, validated
 
 if TYPE_CHECKING:
     from chunkfold.doors._observers import Observers

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from chunkfold.basis import _json
-from chunkfold.basis._partials import Shape, candidates, chosen, class_of, is_pydantic, members
+from chunkfold.typed._partials import Shape, candidates, chosen, class_of, is_pydantic, members
 
 if TYPE_CHECKING:
     from chunkfold.partial_json import Path
