@@ -319,3 +319,38 @@ def test_a_call_of_a_stream_that_was_cut_is_no_call_without_arguments_in_its_bod
     response = fold(frames, "anthropic-messages")
     again = Response.from_native(response.to_native())
     assert [call.status for call in again.tool_calls] == [call.status for call in response.tool_calls]
+
+
+# Calls that were open where the stream broke off
+
+BEGUN = {
+    "anthropic-messages": [
+        {"type": "content_block_start", "index": at, "content_block": {"type": "tool_use", "id": f"id{at}", "name": "pay", "input": {}}}
+        for at in range(2)
+    ],
+    "bedrock-converse": [
+        {"contentBlockStart": {"contentBlockIndex": at, "start": {"toolUse": {"toolUseId": f"id{at}", "name": "pay"}}}}
+        for at in range(2)
+    ],
+    "cohere-v2": [
+        {"type": "tool-call-start", "index": at, "delta": {"message": {"tool_calls": {
+            "id": f"id{at}", "type": "function", "function": {"name": "pay", "arguments": ""}}}}}
+        for at in range(2)
+    ],
+    "gemini-interactions": [
+        {"event_type": "step.start", "index": at, "step": {"type": "function_call", "id": f"id{at}", "name": "pay", "arguments": {}}}
+        for at in range(2)
+    ],
+    "vercel-ui": [{"type": "tool-input-start", "toolCallId": f"id{at}", "toolName": "pay"} for at in range(2)],
+    "ag-ui": [{"type": "TOOL_CALL_START", "toolCallId": f"id{at}", "toolCallName": "pay"} for at in range(2)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [1, 2])
+@pytest.mark.parametrize("dialect", BEGUN)
+def test_a_call_whose_end_never_came_is_not_run_without_arguments(dialect, many):
+    """Several may be open at once, of which none says more before the connection is lost."""
+    payloads = BEGUN[dialect][:many]
+    for response in (chunkfold.fold(payloads, dialect), fold(list(map(sse, payloads)), dialect)):
+        assert response.truncated
+        assert [call.status for call in response.tool_calls] == ["truncated"] * many

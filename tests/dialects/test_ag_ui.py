@@ -671,3 +671,18 @@ def test_what_is_told_again_beside_a_call_is_kept():
 def test_the_messages_of_a_run_that_did_not_finish_are_no_whole_answer(said):
     body = {"threadId": "t", "runId": "r", "messages": [{"role": "assistant", "id": "m", "content": "Hal"}], **said}
     assert Response.from_native(body).truncated is not bool(said)
+
+
+def test_calls_without_arguments_in_the_body_of_a_run_that_did_not_finish_are_not_run():
+    """Several may have been open at once. What a tool has answered was whole."""
+    calls = [{"id": id_, "type": "function", "function": {"name": "pay", "arguments": ""}} for id_ in ("a", "b", "c")]
+    messages = [
+        {"role": "assistant", "id": "m", "toolCalls": calls},
+        {"role": "tool", "toolCallId": "b", "content": "paid"},
+    ]
+    body = {"threadId": "t", "runId": "r", "messages": messages}
+    response = Response.from_native(body)
+    assert [call.status for call in response.tool_calls] == ["truncated", "empty", "truncated"]
+    assert response.to_native() == body
+    over = Response.from_native({**body, "outcome": None})
+    assert [call.status for call in over.tool_calls] == ["empty", "empty", "empty"]

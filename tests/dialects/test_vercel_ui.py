@@ -636,3 +636,22 @@ def test_a_message_that_was_stored_amid_a_part_is_no_whole_answer(part, truncate
     assert Response.from_native(message).truncated is truncated
     for said in ({"finishReason": "stop"}, {"abort": {}}):
         assert not Response.from_native({**message, **said}).truncated
+
+
+def test_a_call_of_a_stored_message_whose_input_never_began_is_not_run():
+    """The SDK leaves the input out until the first piece has come."""
+    call = {"type": "tool-pay", "toolCallId": "c", "state": "input-streaming"}
+    message = {"id": "m", "role": "assistant", "parts": [call, {**call, "toolCallId": "d"}]}
+    response = Response.from_native(message)
+    assert [made.status for made in response.tool_calls] == ["truncated", "truncated"]
+    assert response.to_native() == message
+    over = {**call, "state": "input-available", "input": {}}
+    assert Response.from_native({**message, "parts": [over]}).tool_calls[0].arguments == {}
+
+
+def test_a_call_of_a_cut_stream_is_no_call_without_arguments_in_its_body():
+    begun = {"type": "tool-input-start", "toolCallId": "c", "toolName": "pay"}
+    for more in ([], [{**begun, "toolCallId": "d"}]):
+        response = fold(b"".join(map(sse, [STEP, begun, *more])))
+        again = Response.from_native(response.to_native())
+        assert {call.status for call in (*response.tool_calls, *again.tool_calls)} == {"truncated"}

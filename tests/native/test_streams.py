@@ -76,6 +76,11 @@ DIFFERS_RECORDED = {
     "anthropic/anthropic/antpy-streaming-fallback-response.sse": "the body names the model that answered, not the first",
 }
 
+# Recorded streams whose body says something else.
+OTHERWISE_RECORDED = {
+    "ag-ui/agui-dotnet/agui-compatibility-tool-call-events.json": "no run finishes: any call without arguments may be cut",
+}
+
 # Cases whose body says something else: the parts are in the order in which they came, a body has them in that of their
 # numbers.
 OTHERWISE = {
@@ -148,7 +153,9 @@ def check(body_bytes, dialect, *, may_lose=False, may_differ=False):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["path"])
 def test_a_recorded_stream_loses_nothing(row):
     dialect = CANONICAL.get(row["dialect"], row["dialect"])
-    check((CORPUS / row["path"]).read_bytes(), dialect, may_lose=row["path"] in DIFFERS_RECORDED)
+    body = (CORPUS / row["path"]).read_bytes()
+    path = row["path"]
+    check(body, dialect, may_lose=path in DIFFERS_RECORDED, may_differ=path in OTHERWISE_RECORDED)
 
 
 CASES = [path for path in case_files() if not load_case(path).get("options")]

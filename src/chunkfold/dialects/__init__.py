@@ -62,6 +62,8 @@ class Dialect:
     """The dialects whose payloads it wraps. They may come unwrapped."""
     listens: ClassVar[bool] = False
     """True where the dialect has to know every delta: see `hear`."""
+    ends_calls: ClassVar[bool] = False
+    """True where each call has an end of its own: without it one is not over where the stream breaks off."""
     payloads: ClassVar[tuple[str, ...]] = ()
     """The names of the payloads or events that are understood, for the manual."""
 
@@ -188,7 +190,10 @@ class Dialect:
         self.end_seen = True
 
     def close(self) -> None:
-        """The input has ended: write what was held back."""
+        """The input has ended: write what was held back. Several calls may be open at once where each has an end."""
+        if self.ends_calls and not self.w.finished and (not self.end_seen or self.w.errored):
+            for slot in self.w.table.choice(0).by_kind.get("tool_call", ()):
+                self.w.cut(slot)
 
     def note_form(self, slot: Slot, form: str) -> None:
         """Note in which form the arguments of a call stand in a body, for the body again and for `cut_in_a_body`."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chunkfold.dialects._writer import Writer
     from chunkfold.parts import Kind
 
-__all__ = ["TEXTS", "Key", "key_of", "keys_of", "stated_by", "write_whole"]
+__all__ = ["TEXTS", "Key", "cut_calls", "key_of", "keys_of", "stated_by", "write_whole"]
 
 # What a part is found by: its kind, and the id of its message or its call.
 Key = tuple[str, str]
@@ -62,6 +62,13 @@ def write_whole(w: Writer, message: Any) -> None:
         whole(w, message)
     else:
         w.unknown("message", message)
+
+
+def cut_calls(w: Writer) -> None:
+    """The run did not finish: calls without arguments that nothing has answered may be the beginnings of some."""
+    for slot in w.table.choice(0).by_kind.get("tool_call", ()):
+        if w.slot(0, ("result", key_of(slot.id))) is None:
+            w.mark_cut(slot)
 
 
 def _assistant(w: Writer, message: dict[str, Any]) -> None:

@@ -35,10 +35,6 @@ class Came:
         """A part begins."""
         self._parts.append((key, slot))
 
-    def slots(self) -> list[Slot]:
-        """All that came, in order."""
-        return [slot for _, slot in self._parts]
-
     def clear(self) -> None:
         """What came is void."""
         self._parts.clear()

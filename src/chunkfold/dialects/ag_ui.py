@@ -17,7 +17,7 @@ from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._ag_ui_costs import run_usage
 from chunkfold.dialects._ag_ui_lanes import OF_PARTS, Lanes
-from chunkfold.dialects._ag_ui_messages import key_of, write_whole
+from chunkfold.dialects._ag_ui_messages import cut_calls, key_of, write_whole
 from chunkfold.dialects._ag_ui_retold import Retold, Telling
 from chunkfold.dialects._ag_ui_snapshots import Came
 from chunkfold.dialects._ag_ui_spelling import CALL, ENVELOPE, respelled, said, without_totals
@@ -68,6 +68,7 @@ class AGUI(Dialect):
     """The AG-UI protocol, version 1.0 and before."""
 
     name: ClassVar[str] = "ag-ui"
+    ends_calls: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("delta",)
     words: ClassVar[Mapping[str, str]] = {"success": "stop", "interrupt": "pause"}
 
@@ -122,10 +123,7 @@ class AGUI(Dialect):
 
     def close(self) -> None:
         self._start_held(self._retold.settle())
-        if not self.w.finished and (not self.end_seen or self.w.errored):
-            # Several calls may be open at once, and each has an end of its own.
-            for slot in self._came.slots():
-                self.w.cut(slot)
+        super().close()
         for id_ in list(self._others):
             self._end_other(id_)
 
@@ -533,6 +531,8 @@ class AGUI(Dialect):
                 write_whole(w, message)
         if "outcome" in payload:
             self._outcome(payload)
+        else:
+            cut_calls(w)
         self.tell_error(payload)
 
 

@@ -53,6 +53,7 @@ class AnthropicMessages(Dialect):
     """Anthropic Messages streaming, also by Bedrock, Vertex AI and compatible servers."""
 
     name: ClassVar[str] = "anthropic-messages"
+    ends_calls: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ("anthropic",)
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "thinking", "partial_json")
 
@@ -86,6 +87,7 @@ class AnthropicMessages(Dialect):
         """Claude's input comes in whole values, so that of a long one nothing has come where the limit cuts it."""
         for slot in [*self._summaries, *self._cited]:
             self._sum_up(slot)
+        super().close()
         self.w.cut_though_stopped(0)
         self.cut_in_a_body()
 

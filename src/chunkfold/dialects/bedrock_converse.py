@@ -50,6 +50,7 @@ class BedrockConverse(Dialect):
     """Amazon Bedrock ConverseStream, whatever the model behind it."""
 
     name: ClassVar[str] = "bedrock-converse"
+    ends_calls: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "input")
     address_keys: ClassVar[tuple[str, ...]] = ("contentBlockIndex",)
     padding_keys: ClassVar[tuple[str, ...]] = ("p",)
@@ -111,6 +112,7 @@ class BedrockConverse(Dialect):
             self._other(payload, frame)
 
     def close(self) -> None:
+        super().close()  # while blocks are open
         for index in [*self._blocks, *self._orphans]:
             self._release(index)
         self.w.cut_though_stopped(0)

@@ -48,6 +48,7 @@ class CohereV2(Dialect):
     """Cohere Chat v2 streaming."""
 
     name: ClassVar[str] = "cohere-v2"
+    ends_calls: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "thinking", "tool_plan", "arguments")
 
     @classmethod
@@ -69,6 +70,7 @@ class CohereV2(Dialect):
         self._is_whole = False
 
     def close(self) -> None:
+        super().close()
         self.w.cut_though_stopped(0)
         self.cut_in_a_body(form=None)
 

@@ -63,6 +63,7 @@ class GeminiInteractions(Dialect):
     """Google's Interactions API, streamed."""
 
     name: ClassVar[str] = "gemini-interactions"
+    ends_calls: ClassVar[bool] = True
     delta_keys: ClassVar[tuple[str, ...]] = ("text", "arguments")
     words: ClassVar[Mapping[str, str]] = {
         "requires_action": "tool_calls",
@@ -96,6 +97,7 @@ class GeminiInteractions(Dialect):
         self._costs = Costs()
 
     def close(self) -> None:
+        super().close()
         self.cut_in_a_body()
 
     def decode(self, payload: dict[str, Any], frame: Frame) -> None:

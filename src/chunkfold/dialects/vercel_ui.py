@@ -53,6 +53,7 @@ class VercelUI(Dialect):
     """The AI SDK's UI message stream, version 1."""
 
     name: ClassVar[str] = "vercel-ui"
+    ends_calls: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ("ai-sdk-ui",)
     delta_keys: ClassVar[tuple[str, ...]] = ("delta", "text")
     # Mastra's own: a call waits for the user, a processor has blocked the answer.
@@ -496,8 +497,8 @@ class VercelUI(Dialect):
             rest = _others(part, known if given is not None or field not in part else known - {field})
             if isinstance(given, str):
                 rest["$form"] = "string"
-            elif given and part["state"] == "input-streaming":
-                rest["$cut"] = True  # the SDK has closed what the model had not
+            elif part["state"] == "input-streaming" and (given or not self.end_seen):
+                rest["$cut"] = True  # the SDK has closed what the model had not, or has nothing yet
             if field != "input":
                 rest["$field"] = field
             slot = w.start(

@@ -201,7 +201,7 @@ def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
         out["providerExecuted"] = True
     if call.raw_arguments:
         out[extra.get("$field", "input")] = call.raw_arguments if extra.get("$form") == "string" else parsed(call)
-    elif result is not None and not is_form:
+    elif not is_form and (result is not None or call.status == "empty"):
         out["input"] = {}
     if not is_form:
         out["state"] = _state(call)
@@ -217,7 +217,7 @@ def _state(call: ToolCall) -> str:
     approval = extra_of(call.extra, "approval")
     if approval:
         return "approval-responded" if "approved" in approval else "approval-requested"
-    return "input-available" if call.is_usable and call.raw_arguments else "input-streaming"
+    return "input-available" if call.is_usable else "input-streaming"
 
 
 def _outcome(result: ToolResult) -> dict[str, Any]:
