@@ -58,7 +58,7 @@ class Usage(Value, frozen=True):
     output_tokens: int | None = None
     """Tokens generated, reasoning included."""
     total_tokens: int | None = None
-    """The provider's own total, else the sum of input and output."""
+    """The provider's own total, else the sum of input and output, if both are known."""
     cached_input_tokens: int | None = None
     """The part of the input that was read from the provider's cache."""
     cache_write_input_tokens: int | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chunkfold.basis import _json
-from chunkfold.dialects._usage import chat_usage, count, merge, total
+from chunkfold.dialects._usage import chat_usage, count, merge, summed, total
 from chunkfold.dialects._words import is_blank
 from chunkfold.response import Usage
 
@@ -55,9 +55,9 @@ def interactions_usage(raw: dict[str, Any]) -> Usage:
     """The usage of an interaction: thoughts stand beside the output, what tools read beside the input."""
     if raw.keys().isdisjoint(_TOTALS):
         return chat_usage(raw)  # LiteLLM's events have the words of the API that it asked
-    read = total(None, count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
+    read = summed(count(raw, "total_input_tokens"), count(raw, "total_tool_use_tokens"))
     thoughts = count(raw, "total_thought_tokens")
-    written = total(None, count(raw, "total_output_tokens"), thoughts)
+    written = summed(count(raw, "total_output_tokens"), thoughts)
     return Usage(
         input_tokens=read,
         output_tokens=written,

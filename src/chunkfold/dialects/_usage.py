@@ -18,7 +18,7 @@ from chunkfold.response import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "total", "two_counts"]
+__all__ = ["Counts", "anthropic_usage", "chat_usage", "count", "merge", "summed", "total", "two_counts"]
 
 
 def merge(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,17 +123,22 @@ _WHOLE = frozenset({int})
 _KEPT = 64
 
 
-def total(given: int | None, *parts: int | None) -> int | None:
-    """The provider's total, else the sum of what is known."""
-    if given is not None:
+def total(given: int | None, read: int | None, written: int | None) -> int | None:
+    """The provider's total, else the sum of both counts, if both are known: one that was not told is not 0."""
+    if given is not None or read is None or written is None:
         return given
+    return read + written
+
+
+def summed(*parts: int | None) -> int | None:
+    """The sum of the parts of one count, of which providers leave out those that are 0; `None` if none is known."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 
 
 def _adds_up(whole: int | None, *parts: int | None) -> bool:
     """True if *whole* is the sum of *parts*, all of which are known."""
-    return whole is not None and None not in parts and whole == total(None, *parts)
+    return whole is not None and None not in parts and whole == summed(*parts)
 
 
 def two_counts(prompt: str, output: str, raw: dict[str, Any]) -> Usage:
@@ -156,7 +161,7 @@ def chat_usage(raw: dict[str, Any]) -> Usage:
     if output is not None and reasoning:
         is_beside = "citation_tokens" in raw or _adds_up(given, prompt, output, reasoning)
         output += reasoning if is_beside else 0
-    beside = total(None, cached, written)
+    beside = summed(cached, written)
     if prompt is not None and beside and ("precached_prompt_tokens" in raw or _adds_up(given, prompt, output, beside)):
         prompt += beside
     return Usage(
@@ -203,7 +208,7 @@ _chat = Counts(
 def anthropic_usage(raw: dict[str, Any]) -> Usage:
     """Anthropic's usage: `input_tokens` leaves cached tokens out, so what was read and written is added."""
     plain, output, cached, written, thoughts = _anthropic(raw)
-    prompt = total(None, plain, cached, written)
+    prompt = summed(plain, cached, written)
     return Usage(
         input_tokens=prompt,
         output_tokens=output,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._arguments import json_text
 from chunkfold.dialects._errors import error_in, exceptions_in
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import count, summed, total
 from chunkfold.dialects._words import are_objects_once, has_repeats, is_blank, is_empty, is_real, said_in
 from chunkfold.response import Usage
 
@@ -430,7 +430,7 @@ def converse_usage(raw: dict[str, Any]) -> Usage:
     plain = count(raw, "inputTokens")
     cached = count(raw, "cacheReadInputTokens", "cacheReadInputTokenCount")
     written = count(raw, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
-    prompt = total(None, plain, cached, written)
+    prompt = summed(plain, cached, written)
     output = count(raw, "outputTokens")
     return Usage(
         input_tokens=prompt,

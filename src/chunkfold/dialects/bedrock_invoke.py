@@ -19,7 +19,7 @@ from chunkfold import dialects
 from chunkfold.basis import _json
 from chunkfold.dialects import CERTAIN, LIKELY, NO, Dialect
 from chunkfold.dialects._errors import error_body, error_in, exceptions_in
-from chunkfold.dialects._usage import count, total
+from chunkfold.dialects._usage import count, summed, total
 from chunkfold.dialects._words import choice_index, telling
 from chunkfold.errors import LimitExceeded
 from chunkfold.framing import Frame
@@ -290,7 +290,7 @@ def _usage(raw: dict[str, Any]) -> Usage:
     written = count(raw, "cacheWriteInputTokenCount")
     prompt = count(raw, "inputTextTokenCount", "prompt_token_count")
     if prompt is None:
-        prompt = total(None, count(raw, "inputTokenCount"), cached, written)
+        prompt = summed(count(raw, "inputTokenCount"), cached, written)
     output = count(raw, "totalOutputTextTokenCount", "tokenCount", "generation_token_count", "outputTokenCount")
     return Usage(
         input_tokens=prompt,

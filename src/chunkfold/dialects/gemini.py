@@ -21,7 +21,7 @@ from chunkfold.dialects._errors import error_in
 from chunkfold.dialects._gemini_names import SNAKE, both, field, snake
 from chunkfold.dialects._gemini_paths import StreamedCalls
 from chunkfold.dialects._media import base64_bytes, base64_form, media_kind
-from chunkfold.dialects._usage import Counts, total
+from chunkfold.dialects._usage import Counts, summed, total
 from chunkfold.dialects._words import choice_index, finish_reason, is_blank, is_real
 from chunkfold.response import Usage
 
@@ -536,8 +536,8 @@ def gemini_usage(raw: dict[str, Any]) -> Usage:
     tokens are in the prompt.
     """
     prompt, tools, answer, thoughts, whole, cached = _counts(raw)
-    read = prompt if tools is None else total(None, prompt, tools)
-    written = answer if thoughts is None else total(None, answer, thoughts)
+    read = prompt if tools is None else summed(prompt, tools)
+    written = answer if thoughts is None else summed(answer, thoughts)
     return Usage(read, written, total(None, read, written) if whole is None else whole, cached, None, thoughts, raw)
 
 
