@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import sys
 from typing import Annotated, Generic, Literal, NamedTuple, Optional, TypedDict, TypeVar
 
 import msgspec
 import pytest
 
-from chunkfold import UNSET, LimitExceeded, Limits, OutputInvalid, astream, stream
+from chunkfold import UNSET, LimitExceeded, Limits, MissingExtra, OutputInvalid, astream, stream
 from chunkfold.events import TextDelta, TextPathDelta
 from chunkfold.typed import AsyncTypedStream, TypedStream
 from tests.live.answers import chat, output_of, partial_after, pieces_of
@@ -310,6 +311,15 @@ class StructNoTag(msgspec.Struct):
 def test_a_type_that_cannot_be_made_is_wrong_use_before_anything_comes():
     with pytest.raises(TypeError, match="must be tagged"):
         stream(b"", output_type=StructOfEither)
+
+
+def test_a_model_of_a_pydantic_that_cannot_be_imported_names_the_extra_before_anything_comes(monkeypatch):
+    """As where a program has a pydantic of its own under another name."""
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    for wrong in (ModelOwner, ModelOwners, ModelDataHome):
+        with pytest.raises(MissingExtra, match=r"pydantic is not installed: pip install 'chunkfold\[pydantic\]'"):
+            stream(b"", output_type=wrong)
+    assert isinstance(stream(b"", output_type=StructOwner), TypedStream)
 
 
 def test_the_asynchronous_twin():

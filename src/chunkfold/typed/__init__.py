@@ -34,6 +34,7 @@ def prepare(folder: SourceFolder, output_type: type[Any]) -> None:
 
     Raises:
         TypeError: If *output_type* is nothing that a view can be made of, or that msgspec can make.
+        MissingExtra: If it is a model of pydantic, and that cannot be imported.
     """
     shape_of(output_type)
     check_type(output_type)

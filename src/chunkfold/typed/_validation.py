@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from chunkfold.basis import _json
+from chunkfold.errors import MissingExtra
 from chunkfold.typed._partials import Shape, candidates, chosen, class_of, is_pydantic, members
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ def check_type(cls: Any) -> None:
 
     Raises:
         TypeError: If msgspec takes it no more than we do.
+        MissingExtra: If it is a model of pydantic, and that cannot be imported.
     """
-    if not is_pydantic(cls):
+    if is_pydantic(cls):
+        _pydantic()
+    else:
         _decoder(cls)
 
 
@@ -104,14 +108,27 @@ def _invalid(error: Exception, path: Path = ()) -> Invalid:
     return Invalid((*path, *steps, *([field[1]] if field is not None else [])), reason)
 
 
-def _by_pydantic(cls: Any, text: str, value: Any) -> Any:
-    from pydantic import TypeAdapter, ValidationError
+def _pydantic() -> Any:
+    """
+    The package. A program may have models without it: of a pydantic that it brings under another name.
 
+    Raises:
+        MissingExtra: If it is not installed.
+    """
+    try:
+        import pydantic
+    except ImportError as error:
+        raise MissingExtra("pydantic", "pydantic") from error
+    return pydantic
+
+
+def _by_pydantic(cls: Any, text: str, value: Any) -> Any:
+    pydantic = _pydantic()
     try:
         if hasattr(cls, "model_validate_json"):
             return cls.model_validate_json(text)
-        return TypeAdapter(cls).validate_json(text)
-    except ValidationError as error:
+        return pydantic.TypeAdapter(cls).validate_json(text)
+    except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise Invalid(_path_in(value, first["loc"]), first["msg"]) from error
 
