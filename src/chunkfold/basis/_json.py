@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "GLUED", "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity", "is_deeper",
-    "is_deeper_value", "is_object", "parse_arguments", "raw_at", "raw_items_at", "verbatim",
+    "BROKEN", "ENDED", "GLUED", "NotJSON", "TooDeep", "decode", "encode", "encode_exactly", "exact_at", "identity",
+    "is_deeper", "is_deeper_value", "is_object", "parse_arguments", "raw_at", "raw_items_at", "verbatim",
 ]  # fmt: skip
 
 _fast: Callable[[bytes | str], Any] = msgspec.json.Decoder().decode
@@ -37,9 +37,16 @@ _NOT_ENCODED = (TypeError, ValueError, msgspec.ValidationError, OverflowError, R
 # Each text that is looked for in a document costs reading the document again. Of many in a long one only the first are.
 _READ_AGAIN = 8 << 20
 
-GLUED = frozenset({"glued_objects", "glued_end", "broken_objects", "broken_end"})
-"""What `decode` had to forgive where several things stand in the place of one; broken: not all of it could be read."""
+BROKEN = frozenset({"broken_objects", "broken_end"})
+"""What `decode` had to forgive where several things stand in the place of one, and not all of it could be read."""
 
+GLUED = frozenset({"glued_objects", "glued_end"}) | BROKEN
+"""The same, whether or not all of it could be read."""
+
+ENDED = frozenset({"glued_end", "broken_end"})
+"""Those of them where the end mark stands behind what there is."""
+
+_BLANK = r"(?:\s|\\[nr])*"  # the ends of lines also as their escapes
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
 # Small enough to hold fewer brackets than may be nested, mostly.
 _BLOCK = 8 << 10
@@ -116,8 +123,7 @@ def decode(data: bytes, depth: int | None = 512) -> tuple[Any, str | None]:
 
     Returns:
         The value, and what had to be forgiven: `None`, `"invalid_utf8"`, `"trailing_garbage"`, `"lenient_json"`,
-        one of `GLUED`, which gives a list if there are several objects, or `"glued_end"` or `"broken_end"`: the end
-        mark stands behind what there is.
+        or one of `GLUED`, which gives a list if there are several objects.
 
     Raises:
         TooDeep: If it nests deeper than *depth*.
@@ -194,7 +200,7 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
 
     values: list[dict[str, Any]] = []
     rest, is_left_off, is_broken = "", False, False
-    start = re.compile(r"(?:\s|\\[nr])*(?:data:\s*)?(?=\{)")
+    start = re.compile(_BLANK + r"(?:data:\s*)?(?=\{)")
     # No text of JSON has this in it, where the quote would be escaped; so each piece is read for itself, since what
     # cannot be read costs as much as all that stands before it.
     for piece in re.split(r'data:\s*(?=\{\s*")', text[at:]):
@@ -208,7 +214,7 @@ def _glued(reader: json.JSONDecoder, text: str, at: int) -> tuple[list[dict[str,
             if value:
                 values.append(value)
         rest = piece[end:].strip()
-        is_left_off = is_left_off or re.fullmatch(r"(?:\s|\\[nr])*", rest) is None
+        is_left_off = is_left_off or re.fullmatch(_BLANK, rest) is None
     return values, rest, is_broken
 
 

@@ -16,7 +16,7 @@ from chunkfold.basis._wording import check_switch, described, given_or
 from chunkfold.dialects._writer import Writer
 from chunkfold.errors import LimitExceeded
 from chunkfold.events import ErrorEvent, Event, MessageStop
-from chunkfold.folding._frames import ENDED, NOTHING, Frames, unwrapped
+from chunkfold.folding._frames import NOTHING, Frames, unwrapped
 from chunkfold.folding._objects import is_usual, json_payload
 from chunkfold.folding._payloads import HEAD_BYTES, Payloads
 from chunkfold.folding._unfinished import Unfinished
@@ -318,7 +318,7 @@ class Decoder:
                 self._payloads.too_deep()
         else:
             self._hand_on(payload, frame)
-        if forgiven in ENDED:
+        if forgiven in _json.ENDED:
             self._payloads.end_mark()
             self._templates.clear()
         elif templates.learns and self._templates is templates:
@@ -333,7 +333,7 @@ class Decoder:
         if payload is not NOTHING:
             self._writer.careful = forgiven is not None
             self._hand_on(payload, frame)
-        if forgiven in ENDED:
+        if forgiven in _json.ENDED:
             self._payloads.end_mark()
         self._templates.clear()
 

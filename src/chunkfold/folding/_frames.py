@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from chunkfold.folding._payloads import Payloads
     from chunkfold.framing import Frame
 
-__all__ = ["ENDED", "NOTHING", "Frames", "unwrapped"]
+__all__ = ["NOTHING", "Frames", "unwrapped"]
 
 NOTHING: Final = object()
 """In the place of a payload: the frame has none, and what it is instead has been noted."""
-
-ENDED: Final = frozenset({"glued_end", "broken_end"})
-"""What had to be forgiven where the end mark stands behind the payload."""
 
 # A long frame is looked through for the texts of so many parts: there may be many of both.
 _NEWEST = 32
@@ -73,7 +70,7 @@ class Frames:
 
     def _forgive(self, what: str, frame: Frame) -> None:
         size = _size_of(frame)
-        if what in ("broken_objects", "broken_end"):
+        if what in _json.BROKEN:
             # Zhipu's GLM has broken off amid a chunk, and begun the next one on the same line.
             self._writer.diagnose("frame_not_json", f"a part of a frame of {size} is no JSON and was skipped")
         else:
