@@ -130,10 +130,10 @@ class DashScope(Dialect):
             return
         new = entries
         if self.w.cumulative:
-            known = self._probabilities.get(index, [])
+            known = self._probabilities.setdefault(index, [])
             if entries[: len(known)] == known:
                 new = entries[len(known) :]
-            self._probabilities[index] = known + new
+            known += new
         self.w.logprobs(index, new)
         self.w.blanks(value, (), *path)
         self.w.extras(value, _ENTRIES, *path)
