@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import pickle
 from binascii import crc32
 
@@ -16,10 +15,10 @@ from hypothesis import strategies as st
 from chunkfold import Decoder, Folder, Limits, Policy, dialects
 from chunkfold.errors import ChunkfoldError, RestoreError
 from chunkfold.folding._saving import _MAGIC, _OBJECT, _STRUCT
+from tests.conftest import DEEP
 from tests.helpers import CANONICAL, CORPUS, body_of, case_files, cut, load_case
 
 CASES = [path for path in case_files() if path.parent.name in dialects.names()]
-DEEP = os.environ.get("CHUNKFOLD_TESTS") == "deep"
 SMALL = 20 << 10
 # Every byte takes minutes: by default that many places of each case, always those where something is half-read.
 PLACES = 6
