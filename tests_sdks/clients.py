@@ -69,9 +69,16 @@ class Clients:
         return getattr(self, "_" + name.replace("-", "_"))()
 
     def close(self) -> None:
-        for name in ("openai", "anthropic", "google", "groq", "together"):
-            if name in self.__dict__:
-                self.__dict__[name].close()
+        """All of them, so that no socket is left to be told of in the test that happens to be the last."""
+        made = self.__dict__
+        for name in ("openai", "anthropic", "google", "groq", "together", "ollama", "bedrock"):
+            if name in made:
+                made[name].close()
+        for name in ("mistral", "cohere"):
+            if name in made:
+                made[name].__exit__(None, None, None)
+        if "langchain" in made:
+            made["langchain"].root_client.close()
 
     @cached_property
     def openai(self) -> Any:
